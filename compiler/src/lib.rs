@@ -1,0 +1,7 @@
+//! The onnxcast compiler as a library: import -> graph -> passes -> plan -> emit. Start at `pipeline`.
+
+pub mod error;
+pub mod graph;
+pub mod import;
+pub mod passes;
+pub mod plan;

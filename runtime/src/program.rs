@@ -1,0 +1,162 @@
+//! The compiled program. In: what the plan decided. Out: kernels, dispatches, extents as data. Promise: the same value whether
+//! printed as Rust constants or built in memory; the recorder knows nothing else.
+
+use std::borrow::Cow;
+
+pub type List<T> = Cow<'static, [T]>;
+pub type Text = Cow<'static, str>;
+
+/// A whole model: every bucket's dispatches over one weight pool.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Program {
+    pub name: Text,
+    /// Hash of graph, manifest and lock (hex). The weight pool carries the same.
+    pub plan_hash: Text,
+    pub kernels: List<Kernel>,
+    /// The pool's tensors in pool order.
+    pub tensors: List<Tensor>,
+    /// Device memory that outlives a submission: KV caches, rows handed from bucket to bucket.
+    pub states: List<State>,
+    pub buckets: List<Bucket>,
+    /// Present when the program generates text.
+    pub decoder: Option<Decoder>,
+}
+
+/// What the token loop needs to know.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Decoder {
+    /// Rows of the KV cache, prompt and answer together.
+    pub context: u32,
+    pub vocab: u32,
+    /// Index of the bucket that takes one token, and of the one that takes a chunk of the prompt (may be the same).
+    pub decode: u32,
+    pub prefill: u32,
+}
+
+/// One SPIR-V module: a shader source and its defines.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Kernel {
+    /// `<family>_<dtype>_<dims>`, unique in the program, a Rust identifier.
+    pub name: Text,
+    /// File name under the shader folder, such as `linear.comp`.
+    pub source: Text,
+    /// Defines in a fixed order: name, value.
+    pub defines: List<(Text, Text)>,
+    /// Addresses it takes as push constants, 8 bytes each, at most 16.
+    pub args: u32,
+    /// Bit `i` is set when the kernel writes through argument `i`.
+    pub writes: u32,
+}
+
+/// An extent of the weight pool.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Tensor {
+    /// The ONNX name, or several joined by `+` where the layout packs them.
+    pub name: Text,
+    /// How the bytes are laid out, such as `rows_f16` (see docs/pool.md).
+    pub layout: Text,
+    /// Logical shape, before packing.
+    pub shape: List<u32>,
+    pub bytes: u64,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct State {
+    pub name: Text,
+    pub bytes: u64,
+    /// Logical shape and element type, for tools.
+    pub shape: List<u32>,
+    pub dtype: Elem,
+}
+
+/// Element types that kernels load and store. Graph integers of every width are `I32` on the device; `bool` is `U32` 0 or 1.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Elem {
+    F32,
+    F16,
+    I32,
+    U32,
+}
+
+impl Elem {
+    pub fn bytes(self) -> u64 {
+        match self {
+            Elem::F16 => 2,
+            Elem::F32 | Elem::I32 | Elem::U32 => 4,
+        }
+    }
+}
+
+/// A graph at one set of shapes.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Bucket {
+    pub name: Text,
+    /// Tokens a run takes (S); 1 for a graph without tokens.
+    pub rows: u32,
+    pub arena_bytes: u64,
+    /// Host-visible buffers of a raw run, in argument order. Empty for decoders.
+    pub inputs: List<Port>,
+    pub outputs: List<Port>,
+    pub blocks: List<Block>,
+}
+
+/// A tensor that the host writes or reads, under its ONNX name.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Port {
+    pub name: Text,
+    /// The graph's element type, as numpy spells it (`float32`, `int64`); the host converts.
+    pub numpy: Text,
+    pub elem: Elem,
+    pub shape: List<u32>,
+}
+
+/// Dispatches that run once for every row of `table`: one body per class of equal layers.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Block {
+    /// `Head` blocks (last row, logits, sampling) are left out for all but the last chunk of a prompt.
+    pub phase: Phase,
+    /// What `Arg::Column` means in each repetition. A block without columns has one empty row.
+    pub table: List<List<Arg>>,
+    pub dispatches: List<Dispatch>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Phase {
+    Body,
+    Head,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub struct Dispatch {
+    pub kernel: u32,
+    pub grid: [u32; 3],
+    pub args: List<Arg>,
+    /// A memory barrier stands before this dispatch.
+    pub barrier: bool,
+    /// ONNX names and shapes, for readers and the profiler; `{l}` is the repetition.
+    pub note: Text,
+}
+
+/// An address that a kernel is given. The runtime resolves it once, at load.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Arg {
+    /// Index into `Program::tensors`.
+    Weight(u32),
+    /// Index into `Program::states`.
+    State(u32),
+    /// Byte offset in the bucket's arena.
+    Arena(u64),
+    /// Column of the block's table.
+    Column(u32),
+    /// Index into the bucket's ports.
+    Input(u32),
+    Output(u32),
+    /// The `Step` buffer (see `crate::step`).
+    Step,
+    /// Token ids of this run, u32 [rows].
+    Tokens,
+    /// Logits of the last run, f32 [vocab], readable by the host.
+    Logits,
+    /// Host-visible ring of sampled tokens, u32.
+    Ring,
+}

@@ -347,7 +347,7 @@ pub enum Op {
         act: UnaryOp,
         nk: bool,
     },
-    /// x [s, heads, dim], cos [positions, rotary/2], sin, pos (i32 scalar, position of row 0).
+    /// x [1, heads, s, dim], cos [positions, rotary/2], sin, pos (i32 scalar): row `i` turns by table row `pos + i`.
     Rope {
         form: Rotary,
     },

@@ -1,6 +1,7 @@
 //! The runtime that every model executable links. It knows Vulkan, tokens and files; it knows no model.
 //! Read in this order: `program` (what it runs), `step`, `model`, `device`, `weights`, `recorder`, `session`, `text`, `cli`.
 
+pub mod error;
 pub mod model;
 pub mod program;
 pub mod step;

@@ -35,6 +35,10 @@ impl DType {
         matches!(self, DType::F32 | DType::F16 | DType::BF16 | DType::F64)
     }
 
+    pub fn is_int(self) -> bool {
+        !self.is_float() && self != DType::Bool
+    }
+
     /// The name used in the text form: `f32`, `i64`, `bool`.
     pub fn name(self) -> &'static str {
         match self {

@@ -4,13 +4,15 @@
 mod dtype;
 pub mod eval;
 mod infer;
+mod names;
 mod op;
+pub mod operands;
 mod tensor;
 mod text;
 mod verify;
 
 pub use dtype::DType;
-pub use infer::infer;
+pub use infer::{broadcast, infer};
 pub use op::{BinaryOp, Heads, Mask, Norm, Op, PadMode, ReduceOp, Rotary, ScatterOp, UnaryOp, Window};
 pub use tensor::{Data, Tensor};
 pub use text::{parse, print};
@@ -41,6 +43,13 @@ impl Ty {
 
     pub fn bytes(&self) -> usize {
         self.elements() * self.dtype.bytes()
+    }
+}
+
+impl std::fmt::Display for Ty {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let dims: Vec<String> = self.shape.iter().map(usize::to_string).collect();
+        write!(f, "{}[{}]", self.dtype, dims.join(","))
     }
 }
 

@@ -1,0 +1,134 @@
+"""Golden files: what a reference gave for a model, step by step (format: docs/golden.md).
+
+  golden.py run DIR --prompt TEXT...       records a greedy run of DIR/model.onnx in onnxruntime
+  golden.py import RUNS.json STEPS.npz     takes a recorded reference: prompts and tokens from RUNS, logits from STEPS
+  golden.py check DIR GOLDEN               runs DIR/model.onnx in onnxruntime against a golden file
+"""
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from modelgen import run  # noqa: E402
+
+FORMAT = "onnxcast-golden-1"
+TOP, DECIMALS = 64, 5
+
+
+def step_row(ids, logits, logsumexp: float) -> dict:
+    return {"logsumexp": round(float(logsumexp), DECIMALS), "ids": [int(i) for i in ids],
+            "logits": [round(float(x), DECIMALS) for x in logits]}
+
+
+def margin(step: dict) -> float:
+    return round(step["logits"][0] - step["logits"][1], DECIMALS)
+
+
+def case(prompt: str, prompt_ids, tokens, text: str, eos: set[int], steps: list[dict]) -> dict:
+    assert len(steps) == len(tokens)
+    return {"prompt": prompt, "prompt_ids": [int(i) for i in prompt_ids], "tokens": [int(t) for t in tokens],
+            "stop": "eos" if int(tokens[-1]) in eos else "length", "text": text,
+            "margins": [margin(s) for s in steps], "steps": steps}
+
+
+def write(path: str, precision: str, made_by: str, cases: list[dict]) -> None:
+    """One step a line, so that a change reads as a diff."""
+    compact = lambda v: json.dumps(v, ensure_ascii=False, separators=(",", ":"))
+    lines = ["{", f'"format": {compact(FORMAT)},', f'"precision": {compact(precision)},', f'"made_by": {compact(made_by)},',
+             '"cases": [']
+    for c in cases:
+        lines += ["{"] + [f'"{k}": {compact(v)},' for k, v in c.items() if k != "steps"] + ['"steps": [']
+        lines += [compact(s) + "," for s in c["steps"]]
+        lines[-1] = lines[-1].removesuffix(",")
+        lines += ["]", "},"]
+    lines[-1] = "}"
+    lines += ["]", "}"]
+    temporary = path + ".part"
+    with open(temporary, "w", encoding="utf-8") as f:
+        f.write("\n".join(lines) + "\n")
+    os.replace(temporary, path)
+    print(f"{path}: {len(cases)} prompts, {sum(len(c['steps']) for c in cases)} steps, "
+          f"smallest margin {min(min(c['margins']) for c in cases)}")
+
+
+def top_of(logits: np.ndarray) -> dict:
+    logits = logits.astype(np.float64)
+    ids = np.argsort(-logits, kind="stable")[:TOP]
+    return step_row(ids, logits[ids], logits.max() + np.log(np.exp(logits - logits.max()).sum()))
+
+
+def cmd_run(a) -> None:
+    tok, eos = run.load_dir(a.dir)
+    session, cases = run.session(os.path.join(a.dir, "model.onnx")), []
+    for prompt in a.prompt:
+        ids = tok.encode(run.chatml(prompt, a.system), add_special_tokens=False).ids
+        tokens, logits = run.greedy_logits(session, ids, a.max_new, eos)
+        text = tok.decode(tokens, skip_special_tokens=True)
+        cases.append(case(prompt, ids, tokens, text, eos, [top_of(row) for row in logits]))
+    write(a.out, a.precision, "onnxruntime, greedy", cases)
+
+
+def cmd_import(a) -> None:
+    runs = json.loads(Path(a.runs).read_text(encoding="utf-8"))
+    steps = np.load(a.steps)
+    cases = []
+    for i, r in enumerate(runs):
+        part = lambda key: steps[f"{i}.{key}"]
+        assert r["prompt_ids"] == part("prompt").tolist() and r["tokens"] == part("tokens").tolist(), i
+        rows = [step_row(*row) for row in zip(part("top64_ids"), part("top64_logits"), part("logsumexp"))]
+        cases.append(case(r["prompt"], r["prompt_ids"], r["tokens"], r["text"], set(a.eos), rows))
+    write(a.out, a.precision, a.made_by, cases)
+
+
+def cmd_check(a) -> None:
+    """Greedy tokens up to the first near tie; logits teacher-forced on every step."""
+    golden = json.loads(Path(a.golden).read_text(encoding="utf-8"))
+    assert golden["format"] == FORMAT, golden["format"]
+    session, worst = run.session(os.path.join(a.dir, "model.onnx")), 0.0
+    for c in golden["cases"]:
+        rows = run.forced_logits(session, c["prompt_ids"], c["tokens"])
+        for i, (row, s) in enumerate(zip(rows, c["steps"], strict=True)):
+            worst = max(worst, float(np.abs(row[s["ids"]] - s["logits"]).max()))
+            if int(row.argmax()) != c["tokens"][i] and c["margins"][i] >= a.bound:
+                raise SystemExit(f"{c['prompt']!r}, step {i}: token {int(row.argmax())}, golden {c['tokens'][i]}, "
+                                 f"margin {c['margins'][i]}")
+    if worst > a.bound:
+        raise SystemExit(f"logits differ by {worst:.6f}, bound {a.bound}")
+    print(f"{a.golden}: tokens equal, largest logit difference {worst:.6f}")
+
+
+def main() -> None:
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    sub = p.add_subparsers(required=True)
+    s = sub.add_parser("run")
+    s.add_argument("dir")
+    s.add_argument("--prompt", action="append", required=True)
+    s.add_argument("--system")
+    s.add_argument("--max-new", type=int, default=32)
+    s.set_defaults(fn=cmd_run)
+    t = sub.add_parser("import")
+    t.add_argument("runs")
+    t.add_argument("steps")
+    t.add_argument("--eos", type=int, action="append", required=True)
+    t.add_argument("--made-by", required=True)
+    t.set_defaults(fn=cmd_import)
+    for writer in (s, t):
+        writer.add_argument("--precision", default="fp32")
+        writer.add_argument("--out", required=True)
+    s = sub.add_parser("check")
+    s.add_argument("dir")
+    s.add_argument("golden")
+    s.add_argument("--bound", type=float, default=2e-3)
+    s.set_defaults(fn=cmd_check)
+    a = p.parse_args()
+    a.fn(a)
+
+
+main()

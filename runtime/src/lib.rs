@@ -5,3 +5,4 @@ pub mod error;
 pub mod model;
 pub mod program;
 pub mod step;
+pub mod text;

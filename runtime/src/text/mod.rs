@@ -28,8 +28,8 @@ pub struct Codec {
 impl Codec {
     /// Errors name the file that does not parse.
     pub fn new(text: &crate::model::Text) -> Result<Codec> {
-        let tokenizer = Tokenizer::from_bytes(text.tokenizer)
-            .map_err(|e| Error::input(e.to_string()).at("tokenizer.json"))?;
+        let tokenizer =
+            Tokenizer::from_bytes(text.tokenizer).map_err(|e| Error::input(e.to_string()).at("tokenizer.json"))?;
         let config = Config::parse(text.config)?;
         let source = text.template.or(config.chat_template.as_deref());
         let template = source.map(Template::new).transpose()?;

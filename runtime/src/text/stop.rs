@@ -44,7 +44,10 @@ impl<'a> StopFilter<'a> {
 /// Bytes of the longest end of `text` that begins `stop` without completing it.
 fn overlap(text: &str, stop: &str) -> usize {
     let longest = text.len().min(stop.len().saturating_sub(1));
-    (1..=longest).rev().find(|&n| text.as_bytes().ends_with(&stop.as_bytes()[..n]) && stop.is_char_boundary(n)).unwrap_or(0)
+    (1..=longest)
+        .rev()
+        .find(|&n| text.as_bytes().ends_with(&stop.as_bytes()[..n]) && stop.is_char_boundary(n))
+        .unwrap_or(0)
 }
 
 #[cfg(test)]

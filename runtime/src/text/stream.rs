@@ -97,7 +97,8 @@ mod tests {
     #[test]
     fn the_pieces_of_any_text_join_to_the_text() {
         let codec = toy::codec("", &[]);
-        for text in ["", "plain", "naïve café", "日本語 text", "e\u{301}\u{200d}👩‍👩‍👧 x", "\u{fffd}a"] {
+        for text in ["", "plain", "naïve café", "日本語 text", "e\u{301}\u{200d}👩‍👩‍👧 x", "\u{fffd}a"]
+        {
             assert_eq!(pieces(&codec, &toy::ids(text)).concat(), text);
         }
     }

@@ -33,7 +33,10 @@ fn the_tools_branch_of_qwen_style_templates_is_off() {
         {%- if (message.role == \"user\") or (message.role == \"system\" and not loop.first) or \
         (message.role == \"assistant\" and not message.tool_calls) %}\n        \
         {{- '|' + message.role + ':' + message.content }}\n    {%- endif %}\n{%- endfor %}\n";
-    assert_eq!(render(source, &[Message::user("Hi"), Message::assistant("Yo")]).unwrap(), "default|user:Hi|assistant:Yo");
+    assert_eq!(
+        render(source, &[Message::user("Hi"), Message::assistant("Yo")]).unwrap(),
+        "default|user:Hi|assistant:Yo"
+    );
 }
 
 #[test]

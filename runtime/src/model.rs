@@ -2,12 +2,19 @@
 //! interpreted before it is used, and nothing here knows a particular model.
 
 use crate::program::Program;
+use std::sync::Arc;
+use vulkano::device::Device;
+use vulkano::shader::ShaderModule;
+use vulkano::{Validated, VulkanError};
+
+/// Makes the shader module of one kernel: the `load` that `vulkano_shaders::shader!` writes.
+pub type Load = fn(Arc<Device>) -> Result<Arc<ShaderModule>, Validated<VulkanError>>;
 
 /// Everything that a per-model executable is made of, save the weights.
 pub struct Model {
     pub program: fn() -> Program,
-    /// SPIR-V words of each kernel, in the order of `Program::kernels`.
-    pub spirv: &'static [&'static [u32]],
+    /// One loader a kernel, in the order of `Program::kernels`.
+    pub kernels: &'static [Load],
     pub card: Card,
     /// Present when the model takes text.
     pub text: Option<Text>,

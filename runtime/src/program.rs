@@ -160,3 +160,53 @@ pub enum Arg {
     /// Host-visible ring of sampled tokens, u32.
     Ring,
 }
+
+/// A [`Kernel`] on one line of generated code.
+#[macro_export]
+macro_rules! kernel {
+    ($name:literal, $source:literal, args $args:literal, writes $writes:literal, [$($key:ident = $value:literal),*]) => {
+        $crate::program::Kernel {
+            name: ::std::borrow::Cow::Borrowed($name),
+            source: ::std::borrow::Cow::Borrowed($source),
+            defines: ::std::borrow::Cow::Borrowed(&[$((
+                ::std::borrow::Cow::Borrowed(stringify!($key)),
+                ::std::borrow::Cow::Borrowed($value),
+            )),*]),
+            args: $args,
+            writes: $writes,
+        }
+    };
+}
+
+/// A [`Tensor`] on one line of generated code.
+#[macro_export]
+macro_rules! tensor {
+    ($name:literal, $layout:ident, $shape:expr, $bytes:literal) => {
+        $crate::program::Tensor {
+            name: ::std::borrow::Cow::Borrowed($name),
+            layout: ::std::borrow::Cow::Borrowed(stringify!($layout)),
+            shape: ::std::borrow::Cow::Borrowed(&$shape),
+            bytes: $bytes,
+        }
+    };
+}
+
+/// A [`Dispatch`] on one line of generated code; `+` has a barrier before it, `-` has none.
+#[macro_export]
+macro_rules! row {
+    ($kernel:ident, $grid:expr, [$($arg:expr),*], +, $note:literal) => {
+        $crate::row!($kernel, $grid, [$($arg),*], true, $note)
+    };
+    ($kernel:ident, $grid:expr, [$($arg:expr),*], -, $note:literal) => {
+        $crate::row!($kernel, $grid, [$($arg),*], false, $note)
+    };
+    ($kernel:ident, $grid:expr, [$($arg:expr),*], $barrier:literal, $note:literal) => {
+        $crate::program::Dispatch {
+            kernel: $kernel,
+            grid: $grid,
+            args: ::std::borrow::Cow::Borrowed(&[$($arg),*]),
+            barrier: $barrier,
+            note: ::std::borrow::Cow::Borrowed($note),
+        }
+    };
+}

@@ -6,6 +6,8 @@ use std::fmt;
 /// Which part refused; decides the exit code of the executable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
+    /// The reader of stdout went away: nobody is left to tell, so nothing is said.
+    Closed = 0,
     /// A comparison with a reference went over its bound.
     Differs = 1,
     /// Flags that make no sense. Clap's own errors have the same code.
@@ -18,6 +20,8 @@ pub enum Kind {
     Input = 5,
     /// The device failed while running.
     Run = 6,
+    /// Ctrl-C; what was ready has been printed.
+    Interrupted = 130,
 }
 
 /// An error with the kind it is of and, where known, the file, tensor or flag.

@@ -1,0 +1,274 @@
+//! Flags. In: the command line. Out: `Args`. Promise: what cannot work together is refused here, before a device is touched.
+
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+
+use crate::error::{Error, Result};
+
+pub const EXIT_CODES: &str = "\
+Exit codes:
+    0  done; also when the reader of stdout went away
+    1  verify: a comparison went over its bound
+    2  flags that make no sense
+    3  no Vulkan device, or its limits are too small
+    4  weights missing, short, altered or of another model
+    5  a prompt, template or file that cannot be used
+    6  the device failed while running
+  130  interrupted (Ctrl-C); the text so far was printed";
+
+#[derive(Parser, Debug)]
+#[command(version, args_conflicts_with_subcommands = true, disable_help_subcommand = true, after_help = EXIT_CODES)]
+pub struct Args {
+    #[command(subcommand)]
+    pub command: Option<Command>,
+    #[command(flatten)]
+    pub prompt: Prompt,
+    #[command(flatten)]
+    pub answer: Answer,
+    #[command(flatten)]
+    pub engine: Engine,
+    /// List the Vulkan devices and exit
+    #[arg(long)]
+    pub list_devices: bool,
+}
+
+/// What to answer. Nothing given: chat when stdin is a terminal, else the prompt is read from stdin.
+#[derive(ClapArgs, Debug, Default)]
+pub struct Prompt {
+    /// The prompt; `-` reads it from stdin
+    #[arg(value_name = "PROMPT", group = "source")]
+    pub positional: Option<String>,
+    /// The prompt, also when it begins with a dash
+    #[arg(short = 'p', long = "prompt", value_name = "TEXT", group = "source", allow_hyphen_values = true)]
+    pub text: Option<String>,
+    /// Read the prompt from a file
+    #[arg(short = 'f', long, value_name = "FILE", group = "source")]
+    pub file: Option<PathBuf>,
+    /// Token ids instead of text, such as 1,2,3; needs no tokenizer
+    #[arg(long, value_name = "IDS", group = "source", conflicts_with_all = ["raw", "system"])]
+    pub prompt_ids: Option<Ids>,
+    /// System prompt instead of the model's own
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    pub system: Option<String>,
+    /// Take the prompt as it stands, without the chat template
+    #[arg(long, conflicts_with = "system")]
+    pub raw: bool,
+}
+
+#[derive(ClapArgs, Debug)]
+pub struct Answer {
+    /// Most tokens of an answer [default: until the context is full]
+    #[arg(short = 'n', long = "tokens", value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub limit: Option<u32>,
+    /// End the answer before this text; may be repeated
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    pub stop: Vec<String>,
+    /// Only 0 (greedy) so far
+    #[arg(long, value_name = "T", default_value_t = 0.0, allow_hyphen_values = true)]
+    pub temp: f32,
+    /// Print token ids instead of text
+    #[arg(long, conflicts_with = "json")]
+    pub ids: bool,
+    /// Print one JSON object: prompt_ids, tokens, text, stop, timings
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(ClapArgs, Debug, Clone)]
+pub struct Engine {
+    /// Device by number or by part of its name (see --list-devices)
+    #[arg(long, global = true, value_name = "DEVICE")]
+    pub device: Option<String>,
+    /// Weight pool to use: a file, or synthetic:SEED for pseudo-random weights
+    #[arg(long, global = true, value_name = "FILE|synthetic:SEED")]
+    pub weights: Option<String>,
+    /// Decode steps in one submission
+    #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=256))]
+    pub steps: Option<u32>,
+}
+
+#[derive(Subcommand, Debug)]
+pub enum Command {
+    /// Measure the speed of prompt processing (pp) and generation (tg)
+    Bench(Bench),
+    /// Compare with the recorded reference; exit code 1 when over the bound
+    Verify(Verify),
+    /// Show the model card, the memory plan and the device limits it needs; allocates nothing
+    Info(Info),
+    /// Time every dispatch on the device
+    Profile(Profile),
+    /// Run the graph once on arrays from a file
+    Run(Run),
+}
+
+#[derive(ClapArgs, Debug)]
+pub struct Bench {
+    /// Prompt lengths to measure
+    #[arg(short = 'p', long, value_name = "N,…", value_delimiter = ',', default_value = "256")]
+    pub prompt: Vec<u32>,
+    /// Answer lengths to measure
+    #[arg(short = 'n', long, value_name = "N,…", value_delimiter = ',', default_value = "128")]
+    pub generate: Vec<u32>,
+    /// Tokens already in the cache before a measured answer begins
+    #[arg(short = 'd', long, value_name = "N", default_value_t = 0)]
+    pub depth: u32,
+    /// Measured repetitions of each row; one more runs before, unmeasured
+    #[arg(short = 'r', long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
+    pub repetitions: u32,
+    /// How to print
+    #[arg(short = 'o', long, value_enum, default_value_t = Table::Md)]
+    pub output: Table,
+}
+
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Table {
+    Md,
+    Json,
+    Csv,
+}
+
+#[derive(ClapArgs, Debug)]
+pub struct Verify {
+    /// Golden file instead of the built-in one (format: docs/golden.md)
+    #[arg(long, value_name = "FILE")]
+    pub golden: Option<PathBuf>,
+    /// Largest logit difference allowed [default: by precision]
+    #[arg(long, value_name = "X")]
+    pub bound: Option<f32>,
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(ClapArgs, Debug)]
+pub struct Info {
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(ClapArgs, Debug)]
+pub struct Profile {
+    /// Tokens to generate while timing
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..))]
+    pub tokens: u32,
+    /// Length of the prompt before them
+    #[arg(short = 'p', long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..))]
+    pub prompt: u32,
+    /// Write a Chrome trace (chrome://tracing, Perfetto)
+    #[arg(long, value_name = "FILE")]
+    pub trace: Option<PathBuf>,
+}
+
+#[derive(ClapArgs, Debug)]
+pub struct Run {
+    /// Arrays under the names of the graph's inputs (numpy .npz)
+    #[arg(long, value_name = "FILE")]
+    pub inputs: Option<PathBuf>,
+    /// Where the outputs go (numpy .npz)
+    #[arg(long, value_name = "FILE")]
+    pub outputs: PathBuf,
+}
+
+/// A list of token ids; commas or spaces between, brackets around allowed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ids(pub Vec<u32>);
+
+impl FromStr for Ids {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Ids, String> {
+        let inner = text.trim().trim_start_matches('[').trim_end_matches(']');
+        let words = inner.split([',', ' ']).filter(|w| !w.is_empty());
+        let ids: Result<Vec<u32>, _> = words.map(|w| w.parse().map_err(|_| format!("{w:?} is no token id"))).collect();
+        match ids? {
+            ids if ids.is_empty() => Err("no token id given".into()),
+            ids => Ok(Ids(ids)),
+        }
+    }
+}
+
+impl Answer {
+    /// What clap cannot say.
+    pub fn check(&self) -> Result<()> {
+        if self.temp != 0.0 {
+            let what = format!("{} is not possible: this version answers greedily", self.temp);
+            return Err(Error::usage(what).at("--temp").hint("leave it out or give --temp 0"));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::error::ErrorKind;
+
+    fn parse(line: &[&str]) -> Result<Args, clap::Error> {
+        Args::try_parse_from(std::iter::once(&"model").chain(line))
+    }
+
+    #[test]
+    fn the_flags_are_consistent() {
+        use clap::CommandFactory;
+        Args::command().debug_assert();
+    }
+
+    #[test]
+    fn a_bare_text_is_the_prompt_and_a_subcommand_is_not() {
+        let args = parse(&["Say hi", "-n", "8", "--stop", "a", "--stop", "b"]).unwrap();
+        assert_eq!(args.prompt.positional.as_deref(), Some("Say hi"));
+        assert_eq!((args.answer.limit, args.answer.stop), (Some(8), vec!["a".into(), "b".into()]));
+        assert!(args.command.is_none());
+        assert!(matches!(parse(&["bench", "-r", "2"]).unwrap().command, Some(Command::Bench(b)) if b.repetitions == 2));
+    }
+
+    #[test]
+    fn a_prompt_may_be_a_word_close_to_a_subcommand_or_a_dash() {
+        assert_eq!(parse(&["benches"]).unwrap().prompt.positional.as_deref(), Some("benches"));
+        assert_eq!(parse(&["-"]).unwrap().prompt.positional.as_deref(), Some("-"));
+        assert_eq!(parse(&["-p", "-1 + 1 ="]).unwrap().prompt.text.as_deref(), Some("-1 + 1 ="));
+        assert_eq!(parse(&["-p", "bench"]).unwrap().prompt.text.as_deref(), Some("bench"));
+    }
+
+    #[test]
+    fn two_prompts_are_refused() {
+        for line in [&["a", "-p", "b"][..], &["-p", "a", "-f", "b"], &["a", "--prompt-ids", "1"], &["a", "bench"]] {
+            assert!(parse(line).is_err(), "{line:?}");
+        }
+    }
+
+    #[test]
+    fn device_and_weights_go_after_a_subcommand() {
+        let args = parse(&["bench", "--weights", "synthetic:3", "--device", "1"]).unwrap();
+        assert_eq!(args.engine.weights.as_deref(), Some("synthetic:3"));
+        assert_eq!(args.engine.device.as_deref(), Some("1"));
+    }
+
+    #[test]
+    fn prompt_ids_take_commas_spaces_and_brackets() {
+        for text in ["1,2,3", "[1, 2, 3]", " 1 2 3 "] {
+            assert_eq!(text.parse(), Ok(Ids(vec![1, 2, 3])));
+        }
+        for text in ["", "[]", "1,x", "-1", "4294967296"] {
+            assert!(text.parse::<Ids>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn another_temperature_than_zero_is_refused_in_words() {
+        let args = parse(&["--temp", "0.7", "a"]).unwrap();
+        let error = args.answer.check().unwrap_err();
+        assert_eq!(error.kind, crate::error::Kind::Usage);
+        assert!(error.to_string().starts_with("--temp: 0.7 is not possible"), "{error}");
+        assert!(parse(&["--temp", "0", "a"]).unwrap().answer.check().is_ok());
+    }
+
+    #[test]
+    fn zero_tokens_and_zero_repetitions_are_refused() {
+        assert_eq!(parse(&["a", "-n", "0"]).unwrap_err().kind(), ErrorKind::ValueValidation);
+        assert_eq!(parse(&["bench", "-r", "0"]).unwrap_err().kind(), ErrorKind::ValueValidation);
+    }
+}

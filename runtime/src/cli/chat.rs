@@ -1,0 +1,203 @@
+//! Interactive chat. In: lines of a person. Out: answers, with the turns so far as context. Promise: a mistake or a full context
+//! costs a line of advice, never the session.
+
+use rustyline::error::ReadlineError;
+use rustyline::{Behavior, Config, DefaultEditor};
+
+use super::generate::{Answered, Generator, Request, generate};
+use super::interrupt;
+use super::out::{Out, remark, remark_to_person};
+use crate::error::{Error, Kind, Result};
+use crate::text::{Codec, Message};
+
+const HELP: &str = "\
+/reset  forget the turns so far
+/help   show this
+/exit   leave (also Ctrl-D)
+Ctrl-C  end an answer";
+
+/// What came from the person.
+pub enum Line {
+    Text(String),
+    /// Ctrl-C at the prompt: the line is dropped.
+    Dropped,
+    End,
+}
+
+/// Where lines come from; the editor, or a script in tests.
+pub trait Lines {
+    fn next(&mut self) -> Result<Line>;
+}
+
+pub struct Editor(DefaultEditor);
+
+impl Editor {
+    /// Talks to the terminal itself, so that stdout has answers only.
+    pub fn new() -> Result<Editor> {
+        let config = Config::builder().behavior(Behavior::PreferTerm).auto_add_history(true).build();
+        DefaultEditor::with_config(config).map(Editor).map_err(|e| terminal(&e))
+    }
+}
+
+fn terminal(error: &ReadlineError) -> Error {
+    Error::input(error.to_string()).at("terminal")
+}
+
+impl Lines for Editor {
+    fn next(&mut self) -> Result<Line> {
+        match self.0.readline("> ") {
+            Ok(text) => Ok(Line::Text(text)),
+            Err(ReadlineError::Interrupted) => Ok(Line::Dropped),
+            Err(ReadlineError::Eof) => Ok(Line::End),
+            Err(error) => Err(terminal(&error)),
+        }
+    }
+}
+
+/// The turns so far and how to answer the next.
+pub struct Chat<'a> {
+    pub codec: &'a Codec,
+    pub system: Option<&'a str>,
+    pub raw: bool,
+    pub limit: Option<u32>,
+    pub stop: &'a [String],
+    turns: Vec<Message>,
+}
+
+impl<'a> Chat<'a> {
+    pub fn new(codec: &'a Codec, system: Option<&'a str>, raw: bool, limit: Option<u32>, stop: &'a [String]) -> Chat<'a> {
+        Chat { codec, system, raw, limit, stop, turns: Vec::new() }
+    }
+
+    /// Until the person leaves. Errors of one turn are told and the turn is taken back; a lost device or stdout ends it.
+    pub fn talk(&mut self, session: &mut dyn Generator, lines: &mut dyn Lines, out: &mut Out) -> Result<()> {
+        remark_to_person("Type a message; /help for commands.");
+        loop {
+            let text = match lines.next()? {
+                Line::End => return Ok(()),
+                Line::Dropped => continue,
+                Line::Text(text) => text,
+            };
+            match text.trim() {
+                "" => {}
+                "/exit" | "/quit" => return Ok(()),
+                "/help" => remark(HELP),
+                "/reset" => {
+                    self.turns.clear();
+                    remark("The turns so far are forgotten.");
+                }
+                command if command.starts_with('/') => remark(&format!("{command}: no such command; /help lists them")),
+                message => match self.turn(message, session, out) {
+                    Ok(answered) => remark_to_person(&answered.summary()),
+                    Err(error) if error.kind == Kind::Input => {
+                        remark(&error.to_string());
+                        if !self.turns.is_empty() {
+                            remark("This message was taken back; /reset makes room.");
+                        }
+                    }
+                    Err(error) => return Err(error),
+                },
+            }
+        }
+    }
+
+    /// One message and its answer; both become part of the context unless there was an error.
+    fn turn(&mut self, message: &str, session: &mut dyn Generator, out: &mut Out) -> Result<Answered> {
+        let ids = if self.raw {
+            self.codec.raw(message)?
+        } else {
+            self.turns.push(Message::user(message));
+            self.prompt().inspect_err(|_| self.take_back())?
+        };
+        let answering = interrupt::answering();
+        let request = Request { ids: &ids, limit: self.limit, stop: self.stop };
+        let mut show = |_: &[u32], text: &str| out.text(text);
+        let answered = generate(session, Some(self.codec), &request, &|| answering.asked(), &mut show);
+        let answered = answered.inspect_err(|_| self.take_back())?;
+        out.text("\n")?;
+        if !self.raw {
+            self.turns.push(Message::assistant(answered.text.clone()));
+        }
+        Ok(answered)
+    }
+
+    fn take_back(&mut self) {
+        self.turns.pop_if(|m| m.role == "user");
+    }
+
+    fn prompt(&self) -> Result<Vec<u32>> {
+        let system = self.system.map(Message::system);
+        let messages: Vec<Message> = system.into_iter().chain(self.turns.iter().cloned()).collect();
+        self.codec.chat(&messages)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::script::Script;
+    use super::*;
+    use crate::step::Done;
+    use crate::text::toy;
+
+    struct Typed(std::vec::IntoIter<&'static str>);
+
+    impl Lines for Typed {
+        fn next(&mut self) -> Result<Line> {
+            Ok(self.0.next().map_or(Line::End, |text| Line::Text(text.to_owned())))
+        }
+    }
+
+    const TEMPLATE: &str = r#"{"chat_template":"{% for m in messages %}{{ m.role[0] }}:{{ m.content }};{% endfor %}"}"#;
+
+    fn answer(text: &str) -> (Vec<u32>, Done) {
+        (toy::ids(text).into_iter().chain([toy::EOS]).collect(), Done::Stop)
+    }
+
+    fn talk(script: &mut Script, system: Option<&str>, raw: bool, lines: &[&'static str]) -> (String, Vec<String>) {
+        let codec = toy::codec(TEMPLATE, &[toy::EOS]);
+        let (mut printed, mut lines) = (Vec::new(), Typed(lines.to_vec().into_iter()));
+        let mut chat = Chat::new(&codec, system, raw, None, &[]);
+        chat.talk(script, &mut lines, &mut Out::new(&mut printed)).unwrap();
+        let prompts = script.prompts.iter().map(|ids| codec.decode(ids).unwrap()).collect();
+        (String::from_utf8(printed).unwrap(), prompts)
+    }
+
+    #[test]
+    fn each_turn_sees_the_ones_before() {
+        let mut script = Script::new(vec![answer("yo"), answer("bye")]);
+        let (printed, prompts) = talk(&mut script, Some("S"), false, &["hi", "", "  more ", "/exit", "never"]);
+        assert_eq!(printed, "yo\nbye\n");
+        assert_eq!(prompts, ["s:S;u:hi;", "s:S;u:hi;a:yo;u:more;"]);
+    }
+
+    #[test]
+    fn reset_forgets_the_turns_but_not_the_system_prompt() {
+        let mut script = Script::new(vec![answer("yo"), answer("bye")]);
+        let (_, prompts) = talk(&mut script, Some("S"), false, &["hi", "/reset", "/nonsense", "again"]);
+        assert_eq!(prompts, ["s:S;u:hi;", "s:S;u:again;"]);
+    }
+
+    #[test]
+    fn a_message_that_does_not_fit_is_taken_back_and_the_chat_goes_on() {
+        let mut script = Script::new(vec![answer("yo")]);
+        script.context = 8;
+        let (printed, prompts) = talk(&mut script, None, false, &["much too long", "hi"]);
+        assert_eq!((printed.as_str(), prompts), ("yo\n", vec!["u:hi;".to_owned()]));
+    }
+
+    #[test]
+    fn raw_lines_stand_alone() {
+        let mut script = Script::new(vec![answer("1"), answer("2")]);
+        let (_, prompts) = talk(&mut script, None, true, &["a", "b"]);
+        assert_eq!(prompts, ["a", "b"]);
+    }
+
+    #[test]
+    fn a_failing_device_ends_the_chat() {
+        let codec = toy::codec(TEMPLATE, &[toy::EOS]);
+        let (mut printed, mut lines) = (Vec::new(), Typed(vec!["a", "b"].into_iter()));
+        let mut chat = Chat::new(&codec, None, false, None, &[]);
+        let error = chat.talk(&mut Script::new(vec![]), &mut lines, &mut Out::new(&mut printed)).unwrap_err();
+        assert_eq!(error.kind, Kind::Run);
+    }
+}

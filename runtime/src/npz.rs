@@ -209,7 +209,9 @@ fn elements<T: bytemuck::AnyBitPattern>(bytes: &[u8], count: usize) -> Vec<T> {
 }
 
 fn put<T: npyz::AutoSerialize, W: Write + Seek>(
-    writer: &mut NpzWriter<W>, port: &Port, values: impl Iterator<Item = T>,
+    writer: &mut NpzWriter<W>,
+    port: &Port,
+    values: impl Iterator<Item = T>,
 ) -> std::io::Result<()> {
     let shape: Vec<u64> = port.shape.iter().map(|&n| u64::from(n)).collect();
     let mut array = writer.array(&port.name, Default::default())?.default_dtype().shape(&shape).begin_nd()?;

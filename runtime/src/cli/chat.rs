@@ -65,7 +65,13 @@ pub struct Chat<'a> {
 }
 
 impl<'a> Chat<'a> {
-    pub fn new(codec: &'a Codec, system: Option<&'a str>, raw: bool, limit: Option<u32>, stop: &'a [String]) -> Chat<'a> {
+    pub fn new(
+        codec: &'a Codec,
+        system: Option<&'a str>,
+        raw: bool,
+        limit: Option<u32>,
+        stop: &'a [String],
+    ) -> Chat<'a> {
         Chat { codec, system, raw, limit, stop, turns: Vec::new() }
     }
 

@@ -62,7 +62,10 @@ pub struct Answered {
 
 /// Shows tokens and the text they complete through `show` as they come.
 pub fn generate(
-    session: &mut dyn Generator, codec: Option<&Codec>, request: &Request, interrupted: &dyn Fn() -> bool,
+    session: &mut dyn Generator,
+    codec: Option<&Codec>,
+    request: &Request,
+    interrupted: &dyn Fn() -> bool,
     show: &mut dyn FnMut(&[u32], &str) -> Result<()>,
 ) -> Result<Answered> {
     let start = Instant::now();
@@ -158,7 +161,9 @@ impl Answered {
         };
         let (prompt, answer) = (self.prompt_tokens, self.tokens.len());
         let (first, rate) = (milliseconds(self.prefill), self.decode_rate());
-        format!("[{why}; prompt {prompt} tokens, first token after {first:.1} ms; answer {answer} tokens, {rate:.1} a second]")
+        format!(
+            "[{why}; prompt {prompt} tokens, first token after {first:.1} ms; answer {answer} tokens, {rate:.1} a second]"
+        )
     }
 
     /// The answer for a program.

@@ -1,67 +1,59 @@
-//! The runtime's one error type. In: a kind, a place and a reason. Out: one readable message and an exit code. Promise: says
-//! what, where, what to do.
+//! The runtime's one error type. In: a kind, a sentence, a hint. Out: one readable line and an exit code. Promise: the kind alone
+//! decides the exit code, and the line says what, where, what to do.
 
 use std::fmt;
+use vulkano::{Validated, VulkanError};
 
-/// Which part refused; decides the exit code of the executable.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What went wrong, as far as a caller may want to tell apart.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
-    /// The reader of stdout went away: nobody is left to tell, so nothing is said.
-    Closed = 0,
+    /// Anything without a kind of its own.
+    Other,
+    /// The caller asked for something that cannot be (a flag, a name, a prompt over the context).
+    Usage,
+    /// No Vulkan loader, no driver, or no such device.
+    NoDevice,
+    /// The device lacks a feature or a limit that the program needs.
+    Unfit,
+    /// The weight pool is missing, short, altered or of another program.
+    Weights,
+    /// A prompt, template, file or array that cannot be used.
+    Input,
+    OutOfMemory,
+    /// The driver gave the device up: reset, watchdog, fault in a kernel.
+    DeviceLost,
+    /// The program contradicts itself; a compiler's mistake, not a user's.
+    Program,
     /// A comparison with a reference went over its bound.
-    Differs = 1,
-    /// Flags that make no sense. Clap's own errors have the same code.
-    Usage = 2,
-    /// No Vulkan device, or one whose limits are too small.
-    Device = 3,
-    /// A weight pool that is missing, short, altered or of another model.
-    Weights = 4,
-    /// A prompt, template or file that cannot be used.
-    Input = 5,
-    /// The device failed while running.
-    Run = 6,
+    Differs,
+    /// The reader of stdout went away: nobody is left to tell, so nothing is said.
+    Closed,
     /// Ctrl-C; what was ready has been printed.
-    Interrupted = 130,
+    Interrupted,
 }
 
-/// An error with the kind it is of and, where known, the file, tensor or flag.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Error {
     pub kind: Kind,
-    pub place: Option<String>,
     pub what: String,
     pub hint: Option<String>,
 }
 
 impl Error {
     pub fn new(kind: Kind, what: impl Into<String>) -> Error {
-        Error { kind, place: None, what: what.into(), hint: None }
+        Error { kind, what: what.into(), hint: None }
     }
 
     pub fn usage(what: impl Into<String>) -> Error {
         Error::new(Kind::Usage, what)
     }
 
-    pub fn device(what: impl Into<String>) -> Error {
-        Error::new(Kind::Device, what)
-    }
-
-    pub fn weights(what: impl Into<String>) -> Error {
-        Error::new(Kind::Weights, what)
-    }
-
     pub fn input(what: impl Into<String>) -> Error {
         Error::new(Kind::Input, what)
     }
 
-    pub fn run(what: impl Into<String>) -> Error {
-        Error::new(Kind::Run, what)
-    }
-
-    /// Names the file, tensor or flag. The innermost place wins.
-    pub fn at(mut self, place: impl Into<String>) -> Error {
-        self.place.get_or_insert(place.into());
-        self
+    pub fn other(what: impl Into<String>) -> Error {
+        Error::new(Kind::Other, what)
     }
 
     /// Says what to do.
@@ -69,18 +61,59 @@ impl Error {
         self.hint = Some(hint.into());
         self
     }
+
+    /// Puts the place in front: `place: what`.
+    pub fn at(mut self, place: impl fmt::Display) -> Error {
+        self.what = format!("{place}: {}", self.what);
+        self
+    }
+
+    /// The process exit code; listed in docs/exit-codes.md.
+    pub fn exit_code(&self) -> u8 {
+        match self.kind {
+            Kind::Other | Kind::Program => 1,
+            Kind::Usage => 2,
+            Kind::NoDevice => 3,
+            Kind::Unfit => 4,
+            Kind::Weights => 5,
+            Kind::Input => 6,
+            Kind::OutOfMemory => 7,
+            Kind::DeviceLost => 8,
+            Kind::Differs => 9,
+            Kind::Closed => 0,
+            Kind::Interrupted => 130,
+        }
+    }
+
+    /// An error of a Vulkan call, under what the call was for.
+    pub fn vulkan(doing: &str, error: impl Into<Validated<VulkanError>>) -> Error {
+        match error.into() {
+            Validated::Error(e) => Error::from_code(doing, e),
+            Validated::ValidationError(e) => {
+                Error::new(Kind::Unfit, format!("{doing}: {}", e.to_string().replace('\n', " ")))
+            }
+        }
+    }
+
+    fn from_code(doing: &str, e: VulkanError) -> Error {
+        match e {
+            VulkanError::OutOfDeviceMemory => Error::new(Kind::OutOfMemory, format!("{doing}: out of device memory"))
+                .hint("close other programs on the device, or choose another with --device"),
+            VulkanError::OutOfHostMemory => Error::new(Kind::OutOfMemory, format!("{doing}: out of host memory")),
+            VulkanError::DeviceLost => Error::new(Kind::DeviceLost, format!("{doing}: the device was lost"))
+                .hint("a driver reset, or work too long for its watchdog; see the system log"),
+            other => Error::new(Kind::Other, format!("{doing}: {other}")),
+        }
+    }
 }
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(place) = &self.place {
-            write!(f, "{place}: ")?;
-        }
         f.write_str(&self.what)?;
-        if let Some(hint) = &self.hint {
-            write!(f, "; {hint}")?;
+        match &self.hint {
+            Some(hint) => write!(f, "; {hint}"),
+            None => Ok(()),
         }
-        Ok(())
     }
 }
 

@@ -10,12 +10,15 @@ use crate::error::{Error, Result};
 pub const EXIT_CODES: &str = "\
 Exit codes:
     0  done; also when the reader of stdout went away
-    1  verify: a comparison went over its bound
+    1  any other failure
     2  flags that make no sense
-    3  no Vulkan device, or its limits are too small
-    4  weights missing, short, altered or of another model
-    5  a prompt, template or file that cannot be used
-    6  the device failed while running
+    3  no Vulkan driver, or no such device
+    4  the device lacks a feature or a limit that the model needs
+    5  weights missing, short, altered or of another model
+    6  a prompt, template, file or array that cannot be used
+    7  out of memory
+    8  the device was lost
+    9  verify: a comparison went over its bound
   130  interrupted (Ctrl-C); the text so far was printed";
 
 #[derive(Parser, Debug)]

@@ -95,7 +95,7 @@ impl<'a> Chat<'a> {
                 command if command.starts_with('/') => remark(&format!("{command}: no such command; /help lists them")),
                 message => match self.turn(message, session, out) {
                     Ok(answered) => remark_to_person(&answered.summary()),
-                    Err(error) if error.kind == Kind::Input => {
+                    Err(error) if matches!(error.kind, Kind::Input | Kind::Usage) => {
                         remark(&error.to_string());
                         if !self.turns.is_empty() {
                             remark("This message was taken back; /reset makes room.");
@@ -204,6 +204,6 @@ mod tests {
         let (mut printed, mut lines) = (Vec::new(), Typed(vec!["a", "b"].into_iter()));
         let mut chat = Chat::new(&codec, None, false, None, &[]);
         let error = chat.talk(&mut Script::new(vec![]), &mut lines, &mut Out::new(&mut printed)).unwrap_err();
-        assert_eq!(error.kind, Kind::Run);
+        assert_eq!(error.kind, Kind::Other);
     }
 }

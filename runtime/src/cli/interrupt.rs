@@ -3,7 +3,10 @@
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, Result};
+
+/// The shell's convention for a program that a signal ended: 128 + SIGINT.
+const EXIT_CODE: i32 = 130;
 
 const IDLE: u8 = 0;
 const ANSWERING: u8 = 1;
@@ -15,10 +18,10 @@ static STATE: AtomicU8 = AtomicU8::new(IDLE);
 pub fn install() -> Result<()> {
     ctrlc::set_handler(|| {
         if STATE.compare_exchange(ANSWERING, ASKED, Ordering::SeqCst, Ordering::SeqCst).is_err() {
-            std::process::exit(Kind::Interrupted as i32);
+            std::process::exit(EXIT_CODE);
         }
     })
-    .map_err(|e| Error::run(e.to_string()).at("Ctrl-C handler"))
+    .map_err(|e| Error::other(e.to_string()).at("Ctrl-C handler"))
 }
 
 /// While one lives, Ctrl-C is a request and not an end.

@@ -36,7 +36,7 @@ impl<'a> Out<'a> {
 fn closed(error: &io::Error) -> Error {
     match error.kind() {
         ErrorKind::BrokenPipe => Error::new(Kind::Closed, "the reader of stdout went away"),
-        _ => Error::run(error.to_string()).at("stdout"),
+        _ => Error::other(error.to_string()).at("stdout"),
     }
 }
 
@@ -72,6 +72,6 @@ mod tests {
     fn a_reader_that_went_away_is_a_quiet_end() {
         let error = Out::new(&mut Gone).line("x").unwrap_err();
         assert_eq!(error.kind, Kind::Closed);
-        assert_eq!(error.kind as i32, 0);
+        assert_eq!(error.exit_code(), 0);
     }
 }

@@ -34,7 +34,7 @@ impl Generator for Script {
         if ids.len() >= self.context {
             return Err(Error::input(format!("{} tokens, the context has {}", ids.len(), self.context)).at("prompt"));
         }
-        let (tokens, done) = self.answers.next().ok_or_else(|| Error::run("the script has no more answers"))?;
+        let (tokens, done) = self.answers.next().ok_or_else(|| Error::other("the script has no more answers"))?;
         self.now = (tokens.into_iter(), done);
         self.limit = limit as usize;
         self.prompts.push(ids.to_vec());

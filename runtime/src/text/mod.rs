@@ -96,7 +96,7 @@ impl Codec {
 
     /// Text of `ids`, special tokens left out; an incomplete character shows as U+FFFD.
     pub fn decode(&self, ids: &[u32]) -> Result<String> {
-        self.tokenizer.decode(ids, true).map_err(|e| Error::run(e.to_string()).at("tokenizer"))
+        self.tokenizer.decode(ids, true).map_err(|e| Error::other(e.to_string()).at("tokenizer"))
     }
 }
 

@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# make model=NAME: two visible steps, the compiler and cargo; leaves bin/NAME and bin/onnxcast.
+#   onnx=PATH dims=a=1,b=2 precision=fp32 pool=beside profile=release   as environment variables, all optional
+# One target folder serves all models, so build and copy happen under a lock.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+name=${1:?model name}
+
+say() { printf '%s: %s\n' "$name" "$*" >&2; }
+profile=${profile:-dev}
+folder=target/$([ "$profile" = dev ] && echo debug || echo "$profile")
+quiet=(); [ -t 2 ] || quiet=(--quiet)  # a terminal gets cargo's progress bar
+options=()
+[ -z "${onnx:-}" ] || options+=(--onnx "$onnx")
+[ -z "${dims:-}" ] || options+=(--dims "$dims")
+[ -z "${precision:-}" ] || options+=(--precision "$precision")
+
+mkdir -p .cache bin
+exec 9>.cache/build.lock
+flock -n 9 || { say "waiting for another build"; flock 9; }
+
+if [ -z "${onnx:-}" ] && [ -e "models/$name/prepare.py" ]; then
+  .cache/venv/bin/python "models/$name/prepare.py"
+fi
+
+say "building the compiler"
+cargo build --locked "${quiet[@]}" --profile "$profile" -p onnxcast
+install -m 755 "$folder/onnxcast" bin/onnxcast
+
+say "step 1 of 2: onnxcast compile $name ${options[*]}"
+bin/onnxcast compile "$name" "${options[@]}"
+
+say "step 2 of 2: cargo build"
+ONNXCAST_MODEL=$name cargo build --locked "${quiet[@]}" --profile "$profile" -p onnxcast-model
+part=bin/.$name.part
+trap 'rm -f "$part"' EXIT
+install -m 755 "$folder/onnxcast-model" "$part"
+strip "$part"
+bin/onnxcast attach "$name" "$part" ${pool:+--pool "$pool"}
+mv "$part" "bin/$name"
+say "bin/$name is ready"

@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# make test: everything. The last line adds up what every test runner said.
+#   needs nothing      unit tests of compiler and runtime, modelgen
+#   needs a device     kernels and end to end, on any Vulkan device
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+say() { printf 'test: %s\n' "$*" >&2; }
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+
+tools/check.sh
+say "modelgen"
+PYTHONPATH=tools .cache/venv/bin/python -m pytest -q -p no:cacheprovider tools | tee -a "$log"
+say "compiler and runtime"
+cargo test --locked --workspace --exclude onnxcast-model 2>&1 | tee -a "$log"
+for model in tiny smollm2; do tools/model.sh "$model"; done
+say "end to end"
+cargo test --locked -p onnxcast-model 2>&1 | tee -a "$log"
+
+awk '
+  /^test result: / { passed += $4; failed += $6; skipped += $8 }
+  /^[0-9]+ passed.* in [0-9.]+s/ { passed += $1 }
+  END { printf "total: %d passed, %d failed, %d skipped\n", passed, failed, skipped }' "$log"

@@ -1,6 +1,19 @@
 //! Rewrites. In: an imported graph. Out: the fused graph the plan takes. Promise: `eval` gives the same before and after; what
 //! did not match is logged with its reason.
 
+mod dead;
+mod fold;
+mod fuse_attention;
+mod fuse_linear;
+mod fuse_mlp;
+mod fuse_norm;
+mod fuse_qkv;
+mod fuse_rope;
+mod kv_in_place;
+mod last_row;
+mod look;
+pub mod roles;
+
 use crate::error::Result;
 use crate::graph::{Graph, verify};
 
@@ -23,12 +36,40 @@ pub struct Pass {
     pub run: fn(&mut Graph, &mut Log) -> Result<()>,
 }
 
+macro_rules! pass {
+    ($run:path, $name:literal, $why:literal) => {
+        Pass { name: $name, why: $why, run: $run }
+    };
+}
+
 /// The order for a decoder whose cache we manage.
-pub const ORDER: &[Pass] = &[];
+pub const ORDER: &[Pass] = &[
+    pass!(roles::run, "roles", "every later pass asks for tokens, positions and the cache by role"),
+    pass!(fold::run, "fold", "fewer spellings for the matchers"),
+    pass!(fuse_norm::run, "fuse_norm", "before linear layers, which take norms in"),
+    pass!(fuse_linear::run, "fuse_linear", "projections are recognised as Linear from here on"),
+    pass!(fuse_rope::run, "fuse_rope", "while positions are still an input"),
+    pass!(fuse_attention::run, "fuse_attention", "while the mask is still computed in the graph"),
+    pass!(kv_in_place::run, "kv_in_place", "needs recognised attention; frees masks, positions and present outputs"),
+    pass!(fold::run, "fold", "joins the transposes that rope and attention left"),
+    pass!(fuse_mlp::run, "fuse_mlp", "takes norms that gate and up share"),
+    pass!(fuse_qkv::run, "fuse_qkv", "takes norms that q, k and v share"),
+    pass!(last_row::run, "last_row", "before the head's norm is folded"),
+    pass!(fuse_linear::residual, "fuse_residual", "after the passes that want bare projections"),
+    pass!(fuse_linear::norm, "fuse_head_norm", "what is left: the head"),
+    pass!(dead::run, "dead", "nothing unread reaches the plan"),
+];
+
+/// The order for a graph that runs as it stands: inputs and outputs untouched.
+pub const RAW_ORDER: &[Pass] = &[
+    pass!(fold::run, "fold", "nodes that change nothing cost a dispatch each"),
+    pass!(dead::run, "dead", "nothing unread reaches the plan"),
+];
 
 /// Runs passes in order, verifying after each.
 pub fn run(graph: &mut Graph, order: &[Pass], log: &mut Log) -> Result<()> {
     for pass in order {
+        log.lines.push(format!("[{}]", pass.name));
         (pass.run)(graph, log).map_err(|e| e.at(format!("pass {}", pass.name)))?;
         verify(graph).map_err(|e| e.at(format!("after pass {}", pass.name)))?;
     }

@@ -1,0 +1,68 @@
+//! Joins gate and up projections with their activation. In: `act(Linear(x)) * Linear(x)`. Out: `GatedLinear`, with the norm of
+//! x inside where nobody else reads it. Promise: both projections are bare and read the same x; else it declines.
+
+use super::Log;
+use super::fuse_linear::norm_of;
+use super::look::{Found, Look, rewrite, substitute};
+use crate::error::Result;
+use crate::graph::{BinaryOp, Graph, Node, Op, UnaryOp, ValueId};
+
+pub fn run(graph: &mut Graph, log: &mut Log) -> Result<()> {
+    let acts = rewrite(graph, log, |look, node| silu(look, node).into(), substitute)?;
+    let gated = rewrite(graph, log, gated, substitute)?;
+    log.say(format!("{acts} SiLU, {gated} gated layers"));
+    Ok(())
+}
+
+/// `x * sigmoid(x)`.
+fn silu(look: &Look, node: &Node) -> Option<(Op, Vec<Option<ValueId>>)> {
+    look.either(node.out(), BinaryOp::Mul).into_iter().flatten().find_map(|(x, s)| {
+        let inner = look.unary(look.uncast(s), UnaryOp::Sigmoid)?;
+        (look.uncast(inner) == look.uncast(x)).then(|| (Op::Unary(UnaryOp::Silu), vec![Some(x)]))
+    })
+}
+
+fn gated(look: &Look, node: &Node) -> Found<(Op, Vec<Option<ValueId>>)> {
+    let sides = look.either(node.out(), BinaryOp::Mul).into_iter().flatten();
+    for (a, up) in sides {
+        let Some((gate, act)) = activation(look, a) else { continue };
+        let (Some((x, wg, nk)), Some((y, wu, nk_up))) = (bare(look, gate), bare(look, up)) else { continue };
+        if x != y || nk != nk_up || look.graph.ty(wg) != look.graph.ty(wu) {
+            return Found::Declined("gate and up projections differ in input or weight layout".into());
+        }
+        if !look.single(a) || !look.single(gate) || !look.single(up) {
+            return Found::Declined("a projection of the gated layer has other readers".into());
+        }
+        let mut inputs = vec![Some(x), Some(wg), Some(wu)];
+        let mut norm = None;
+        if let Some((raw, form, weights)) = norm_of(look, x)
+            && look.uses(x) == 2
+        {
+            inputs[0] = Some(raw);
+            inputs.extend(weights);
+            norm = Some(form);
+        }
+        return Found::Yes((Op::GatedLinear { norm, act, nk }, inputs));
+    }
+    Found::No
+}
+
+fn activation(look: &Look, v: ValueId) -> Option<(ValueId, UnaryOp)> {
+    let node = look.node(v)?;
+    match node.op {
+        Op::Unary(act @ (UnaryOp::Silu | UnaryOp::GeluErf | UnaryOp::GeluTanh | UnaryOp::Relu)) => {
+            Some((node.input(0)?, act))
+        }
+        _ => None,
+    }
+}
+
+fn bare(look: &Look, v: ValueId) -> Option<(ValueId, ValueId, bool)> {
+    let node = look.node(v)?;
+    match node.op {
+        Op::Linear { norm: None, bias: false, act: None, residual: false, nk } => {
+            Some((node.input(0)?, node.input(1)?, nk))
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,123 @@
+//! Puts the KV cache into one place. In: `Concat(past, new)` under causal attention. Out: `KvWrite` at row `pos` of a cache of
+//! `past + new` rows, and `CachedAttention` over it. Promise: `present` outputs, whole or new rows only, become that write; a
+//! cache that something else reads is an error.
+
+use super::Log;
+use super::look::Look;
+use super::roles;
+use crate::error::{Error, Result};
+use crate::graph::{Def, Graph, Mask, Op, State, Ty, ValueId};
+
+/// An attention over two growing caches.
+struct Block {
+    node: usize,
+    past: [ValueId; 2],
+    new: [ValueId; 2],
+    whole: [ValueId; 2],
+}
+
+pub fn run(graph: &mut Graph, log: &mut Log) -> Result<()> {
+    let (Some(pos), Some(rows)) = (roles::input(graph, roles::POS), roles::input(graph, roles::ROWS)) else {
+        return Err(Error::new("passes", "kv_in_place needs the roles pass before it"));
+    };
+    let mut count = 0;
+    while let Some(block) = next(graph, log)? {
+        replace(graph, block, pos, rows)?;
+        count += 1;
+    }
+    super::dead::sweep(graph);
+    let left: Vec<&str> =
+        graph.outputs.iter().filter(|o| graph.shape(o.value).len() == 4).map(|o| o.name.as_str()).collect();
+    if count == 0 || !left.is_empty() {
+        let reason = log.lines.iter().rev().find(|l| l.contains("declined")).cloned().unwrap_or_default();
+        return Err(Error::new(
+            "passes",
+            format!("{count} caches were put in place, outputs [{}] were not", left.join(", ")),
+        )
+        .hint(format!("onnxcast explain shows what did not match; last: {reason}")));
+    }
+    drop_unused_inputs(graph)?;
+    log.say(format!("{count} layers keep their KV cache in place"));
+    Ok(())
+}
+
+fn next(graph: &Graph, log: &mut Log) -> Result<Option<Block>> {
+    let look = Look::new(graph);
+    for (i, node) in graph.nodes.iter().enumerate() {
+        let Op::Attention { mask, .. } = node.op else { continue };
+        let (Some(k), Some(v)) = (node.input(1), node.input(2)) else { continue };
+        let (Some(key), Some(value)) = (growing(&look, k), growing(&look, v)) else {
+            log.say(format!("declined at {}: its keys and values are not a cache input and new rows", node.name));
+            continue;
+        };
+        if matches!(mask, Mask::Given | Mask::Full) {
+            return Err(Error::new(
+                "passes",
+                "the attention mask is neither causal nor a window, so it cannot generate",
+            )
+            .at(node.name.clone())
+            .hint("compile the graph as it stands with dims="));
+        }
+        return Ok(Some(Block { node: i, past: [key.0, value.0], new: [key.1, value.1], whole: [k, v] }));
+    }
+    Ok(None)
+}
+
+fn growing(look: &Look, v: ValueId) -> Option<(ValueId, ValueId)> {
+    let node = look.node(v)?;
+    let (past, new) = (node.input(0)?, look.uncast(node.input(1)?));
+    let grows = matches!(node.op, Op::Concat { axis: 2 }) && node.inputs.len() == 2;
+    (grows && look.graph.inputs.contains(&past)).then_some((past, new))
+}
+
+fn replace(graph: &mut Graph, block: Block, pos: ValueId, rows: ValueId) -> Result<()> {
+    let Op::Attention { heads, scale, mask } = graph.nodes[block.node].op else { return Ok(()) };
+    let q = graph.nodes[block.node].input(0);
+    let (old, name) = (graph.nodes[block.node].out(), graph.nodes[block.node].name.clone());
+    let mut caches = Vec::new();
+    let mut at = block.node;
+    for i in 0..2 {
+        let ty = Ty { dtype: graph.ty(block.past[i]).dtype, shape: graph.shape(block.whole[i]).to_vec() };
+        let label = graph.value(block.past[i]).name.clone();
+        let cache = graph.add_value(label.clone(), ty, Def::Input);
+        let inputs = [Some(cache), Some(block.new[i]), Some(pos), Some(rows)];
+        let written = graph.insert(at, Op::KvWrite, &inputs, &format!("{label}.write"))?[0];
+        at += 1;
+        graph.states.push(State { input: cache, output: written });
+        graph.inputs.retain(|v| *v != block.past[i]);
+        graph.outputs.retain(|o| o.value != block.whole[i] && o.value != block.new[i]);
+        caches.push(Some(written));
+    }
+    let cached = Op::CachedAttention { heads, scale, mask };
+    let out = graph.insert(at, cached, &[q, caches[0], caches[1], Some(pos)], &name)?[0];
+    let shape = vec![1, heads.q, graph.shape(old)[2], heads.dim];
+    // Readers of the attention expect heads before rows; the transpose back is joined with theirs by `fold`.
+    let [_, hq, s, d] = shape[..] else { return Ok(()) };
+    let split =
+        graph.insert(at + 1, Op::Reshape { shape: vec![1, s, hq, d] }, &[Some(out)], &format!("{name}.split"))?[0];
+    let swap = Op::Transpose { perm: vec![0, 2, 1, 3] };
+    let turned = graph.insert(at + 2, swap, &[Some(split)], &format!("{name}.heads"))?[0];
+    graph.replace_uses(old, turned);
+    graph.nodes.remove(at + 3);
+    Ok(())
+}
+
+/// Inputs that the fused graph no longer reads (masks, positions) go; one that is still read has no value in a generation.
+fn drop_unused_inputs(graph: &mut Graph) -> Result<()> {
+    let uses = graph.use_counts();
+    let known = [roles::TOKENS, roles::EMBEDS, roles::POS, roles::ROWS];
+    let is_known = |v: &ValueId| known.contains(&graph.value(*v).name.as_str());
+    let read: Vec<&str> = graph
+        .inputs
+        .iter()
+        .filter(|v| uses[v.0 as usize] > 0 && !is_known(v))
+        .map(|v| graph.value(*v).name.as_str())
+        .collect();
+    if !read.is_empty() {
+        return Err(Error::new("passes", format!("inputs {} are still read after fusion", read.join(", ")))
+            .hint("onnxcast explain shows which attention or rotary embedding did not match"));
+    }
+    let keep: Vec<ValueId> = graph.inputs.iter().copied().filter(is_known).collect();
+    graph.inputs = keep;
+    Ok(())
+}

@@ -1,0 +1,141 @@
+//! Gives a decoder's inputs their roles. In: a decoder graph as exported. Out: inputs renamed to `tokens`, `positions`,
+//! `attention_mask`, `embeds`, `mask`, and the scalars `pos` and `rows` added. Promise: roles come from use and shape, not from
+//! names; an input without a role is an error that lists it.
+
+use super::Log;
+use crate::error::{Error, Result};
+use crate::graph::eval::{Array, Values};
+use crate::graph::{DType, Graph, Op, Ty, ValueId};
+use std::collections::HashMap;
+
+pub const TOKENS: &str = "tokens";
+pub const POSITIONS: &str = "positions";
+pub const ATTENTION_MASK: &str = "attention_mask";
+pub const EMBEDS: &str = "embeds";
+pub const MASK: &str = "mask";
+/// Position of the chunk's first row, i32 scalar, in the `Step` buffer.
+pub const POS: &str = "pos";
+/// Live rows of the chunk, i32 scalar, in the `Step` buffer.
+pub const ROWS: &str = "rows";
+
+pub fn run(graph: &mut Graph, log: &mut Log) -> Result<()> {
+    let past = past_inputs(graph);
+    if past.is_empty() {
+        return Err(Error::new("passes", "the graph has no KV cache: no input is extended along axis 2 by a Concat")
+            .hint("compile it as it stands with dims=, and run it with `run`"));
+    }
+    let tokens = token_input(graph);
+    let rows = tokens.map(|t| graph.shape(t)[1]);
+    let mut unknown = Vec::new();
+    for id in graph.inputs.clone() {
+        if past.contains(&id) {
+            continue;
+        }
+        let role = if Some(id) == tokens { Some(TOKENS) } else { role(graph.ty(id), &graph.value(id).name, rows) };
+        match role {
+            Some(role) => {
+                log.say(format!("input {} is {role}", graph.value(id).name));
+                graph.values[id.0 as usize].name = role.to_string();
+            }
+            None => unknown.push(format!("{} {}", graph.value(id).name, graph.ty(id))),
+        }
+    }
+    if !unknown.is_empty() {
+        return Err(Error::new("passes", format!("no role in a decoder for input {}", unknown.join(", "))));
+    }
+    let scalar = Ty::new(DType::I32, &[]);
+    graph.add_input(POS, scalar.clone());
+    graph.add_input(ROWS, scalar);
+    Ok(())
+}
+
+/// Inputs [1, heads, past, dim] that a Concat along axis 2 extends.
+fn past_inputs(graph: &Graph) -> Vec<ValueId> {
+    let extended = graph.nodes.iter().filter(|n| matches!(n.op, Op::Concat { axis: 2 }) && n.inputs.len() == 2);
+    let first = extended.filter_map(|n| n.input(0));
+    first.filter(|v| graph.inputs.contains(v) && graph.shape(*v).len() == 4).collect()
+}
+
+/// The integer input that indexes a constant table.
+fn token_input(graph: &Graph) -> Option<ValueId> {
+    graph.nodes.iter().find_map(|n| {
+        let (table, ids) = (n.input(0)?, n.input(1)?);
+        let lookup = matches!(n.op, Op::Gather { axis: 0 }) && graph.constant(table).is_some();
+        let fits = lookup && graph.shape(table).len() == 2 && graph.ty(table).dtype.is_float();
+        (fits && graph.inputs.contains(&ids) && graph.shape(ids).len() == 2).then_some(ids)
+    })
+}
+
+fn role(ty: &Ty, name: &str, rows: Option<usize>) -> Option<&'static str> {
+    match (ty.dtype.is_float(), ty.shape.as_slice()) {
+        (false, [1, n]) if Some(*n) == rows && !name.contains("mask") => Some(POSITIONS),
+        (false, [1, _]) => Some(ATTENTION_MASK),
+        (true, [1, _, _]) => Some(EMBEDS),
+        (true, [1, 1, _, _]) => Some(MASK),
+        _ => None,
+    }
+}
+
+/// The input with a role.
+pub fn input(graph: &Graph, role: &str) -> Option<ValueId> {
+    graph.inputs.iter().copied().find(|v| graph.value(*v).name == role)
+}
+
+/// What the graph's inputs hold for a chunk of `rows` tokens whose first stands at `pos`, with the cache's `total - rows` past
+/// slots filled up to `pos`: the state that the engine stands for.
+pub struct Chunk {
+    positions: Option<(ValueId, Ty)>,
+    mask: Option<(ValueId, Ty)>,
+    pub rows: usize,
+    pub total: usize,
+}
+
+impl Chunk {
+    pub fn of(graph: &Graph) -> Result<Chunk> {
+        let typed = |role| input(graph, role).map(|v| (v, graph.ty(v).clone()));
+        let past = past_inputs(graph).into_iter().next().or(graph.states.first().map(|s| s.input));
+        let lead = input(graph, TOKENS).or_else(|| input(graph, EMBEDS));
+        let (Some(past), Some(lead)) = (past, lead) else {
+            return Err(Error::new("passes", "the decoder has neither token ids nor embeddings as input"));
+        };
+        let rows = graph.shape(lead)[1];
+        let total = graph.shape(past)[2] + rows;
+        Ok(Chunk { positions: typed(POSITIONS), mask: typed(ATTENTION_MASK), rows, total })
+    }
+
+    /// Values for `positions` and `attention_mask` when the chunk starts at `pos` (at most `total - rows`).
+    pub fn given(&self, pos: usize) -> HashMap<ValueId, Array> {
+        let mut given = HashMap::new();
+        let past = self.total - self.rows;
+        if let Some((v, ty)) = &self.positions {
+            let ids = (pos..pos + self.rows).map(|p| p as i64).collect();
+            given.insert(*v, Array::new(ty.dtype, ty.shape.clone(), Values::Int(ids)));
+        }
+        if let Some((v, ty)) = &self.mask {
+            let live = (0..self.total).map(|slot| slot < pos || slot >= past);
+            let data = match ty.dtype {
+                DType::Bool => Values::Bool(live.collect()),
+                _ => Values::Int(live.map(i64::from).collect()),
+            };
+            given.insert(*v, Array::new(ty.dtype, ty.shape.clone(), data));
+        }
+        given
+    }
+}
+
+/// Whether `v` depends on nothing but constants and the inputs that a [`Chunk`] gives.
+pub fn is_positional(graph: &Graph, producers: &HashMap<ValueId, usize>, v: ValueId) -> bool {
+    let mut open = vec![v];
+    let mut seen = std::collections::HashSet::new();
+    while let Some(v) = open.pop() {
+        if !seen.insert(v) || graph.constant(v).is_some() {
+            continue;
+        }
+        match producers.get(&v) {
+            Some(&i) => open.extend(graph.nodes[i].inputs.iter().flatten()),
+            None if [POSITIONS, ATTENTION_MASK].contains(&graph.value(v).name.as_str()) => {}
+            None => return false,
+        }
+    }
+    true
+}

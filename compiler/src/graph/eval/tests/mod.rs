@@ -1,6 +1,7 @@
 //! Sentences about the oracle. Each file covers the family it is named after.
 
 mod elementwise;
+mod fused;
 mod movement;
 mod product;
 mod reduce;

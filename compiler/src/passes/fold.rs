@@ -7,27 +7,34 @@ use crate::error::Result;
 use crate::graph::{BinaryOp, Graph, Node, Op, ValueId};
 
 pub fn run(graph: &mut Graph, log: &mut Log) -> Result<()> {
-    let aliases = rewrite(
-        graph,
-        log,
-        |look, node| alias(look, node).into(),
-        |graph, at, same: ValueId| {
-            let out = graph.nodes[at].out();
-            graph.replace_uses(out, same);
-            Ok(())
-        },
-    )?;
-    let joined = rewrite(
-        graph,
-        log,
-        |look, node| joined(look, node).into(),
-        |graph, at, (op, input)| {
-            graph.nodes[at].op = op;
-            graph.nodes[at].inputs = vec![Some(input)];
-            Ok(())
-        },
-    )?;
-    log.say(format!("removed {aliases} nodes that change nothing, joined {joined} movements"));
+    let (mut removed, mut joined) = (0, 0);
+    loop {
+        let aliases = rewrite(
+            graph,
+            log,
+            |look, node| alias(look, node).into(),
+            |graph, at, same: ValueId| {
+                let out = graph.nodes[at].out();
+                graph.replace_uses(out, same);
+                Ok(())
+            },
+        )?;
+        let joins = rewrite(
+            graph,
+            log,
+            |look, node| join(look, node).into(),
+            |graph, at, (op, input)| {
+                graph.nodes[at].op = op;
+                graph.nodes[at].inputs = vec![Some(input)];
+                Ok(())
+            },
+        )?;
+        (removed, joined) = (removed + aliases, joined + joins);
+        if aliases + joins == 0 {
+            break;
+        }
+    }
+    log.say(format!("removed {removed} nodes that change nothing, joined {joined} movements"));
     Ok(())
 }
 
@@ -68,7 +75,7 @@ fn neutral(look: &Look, node: &Node, op: BinaryOp) -> Option<ValueId> {
 }
 
 /// A movement of a movement, as one.
-fn joined(look: &Look, node: &Node) -> Option<(Op, ValueId)> {
+fn join(look: &Look, node: &Node) -> Option<(Op, ValueId)> {
     let inner = look.node(node.input(0)?)?;
     let input = inner.input(0)?;
     match (&node.op, &inner.op) {

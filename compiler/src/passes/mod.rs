@@ -75,3 +75,6 @@ pub fn run(graph: &mut Graph, order: &[Pass], log: &mut Log) -> Result<()> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;

@@ -41,8 +41,8 @@ def case(prompt: str, prompt_ids, tokens, text: str, eos: set[int], steps: list[
 def write(path: str, precision: str, made_by: str, cases: list[dict]) -> None:
     """One step a line, so that a change reads as a diff."""
     compact = lambda v: json.dumps(v, ensure_ascii=False, separators=(",", ":"))
-    lines = ["{", f'"format": {compact(FORMAT)},', f'"precision": {compact(precision)},', f'"made_by": {compact(made_by)},',
-             '"cases": [']
+    head = {"format": FORMAT, "precision": precision, "made_by": made_by}
+    lines = ["{"] + [f'"{k}": {compact(v)},' for k, v in head.items()] + ['"cases": [']
     for c in cases:
         lines += ["{"] + [f'"{k}": {compact(v)},' for k, v in c.items() if k != "steps"] + ['"steps": [']
         lines += [compact(s) + "," for s in c["steps"]]

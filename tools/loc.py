@@ -18,7 +18,8 @@ def functions(path: Path, lines: list[str]):
     for i, line in enumerate(lines):
         if path.suffix == ".py" and (m := PYTHON.match(line)):
             deeper = re.compile(rf"{m[1]}(?:\s|\))")
-            end = next((j for j in range(i + 1, len(lines)) if lines[j].strip() and not deeper.match(lines[j])), len(lines))
+            after = (j for j in range(i + 1, len(lines)) if lines[j].strip() and not deeper.match(lines[j]))
+            end = next(after, len(lines))
             while not lines[end - 1].strip():
                 end -= 1
             yield m[2], i + 1, end - i

@@ -10,6 +10,7 @@ cd "$(dirname "$0")/.."
 say() { printf 'setup: %s\n' "$*" >&2; }
 die() { say "$*"; exit 1; }
 have() { command -v "$1" >/dev/null 2>&1; }
+first_error() { grep -i -m 1 '^error' "$1" || echo "see $1"; }
 python=${PYTHON:-python3}
 
 # Debian package: what shows that it is there (a program, or a file of the package).
@@ -82,8 +83,9 @@ merge_shaderc() {
     merge_archives "$folder" "$out.part" && links "$out.part" && mv "$out.part" "$out" && return
     rm -f "$out.part"
   fi
-  for tool in cmake git c++; do have "$tool" || die "no usable static shaderc archives; building shaderc from source needs $tool"; done
-  say "no usable static shaderc archives: cargo will build shaderc from source, once, in about 6 minutes"
+  local why="no usable static shaderc archives" tool
+  for tool in cmake git c++; do have "$tool" || die "$why; building shaderc from source needs $tool"; done
+  say "$why: cargo will build shaderc from source, once, in about 6 minutes"
 }
 
 merge_archives() {
@@ -122,14 +124,15 @@ make_venv() {
   rm -rf .cache/venv
   "$python" -m venv .cache/venv
   .cache/venv/bin/python -m pip install -q --disable-pip-version-check --retries 1 --no-deps -r tools/requirements.txt \
-    2>.cache/pip.log >&2 || die "pip could not install tools/requirements.txt: $(grep -m 1 ERROR .cache/pip.log || echo 'see .cache/pip.log') (offline?)"
+    >&2 2>.cache/pip.log || die "pip could not install tools/requirements.txt ($(first_error .cache/pip.log)): offline?"
   cp tools/requirements.txt "$stamp"
 }
 
 fetch_crates() {
   cargo fetch --locked --offline >/dev/null 2>&1 && return
   say "fetching crates"
-  cargo fetch --locked 2>.cache/cargo.log || die "cargo could not fetch the crates of Cargo.lock: $(grep -m 1 '^error' .cache/cargo.log) (offline?)"
+  cargo fetch --locked 2>.cache/cargo.log ||
+    die "cargo could not fetch the crates of Cargo.lock ($(first_error .cache/cargo.log)): offline?"
 }
 
 mkdir -p .cache

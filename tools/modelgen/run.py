@@ -129,4 +129,5 @@ def vlm_greedy(d: str, pixels: np.ndarray, ids: list[int], image_token: int, max
     return {"prompt_ids": list(map(int, ids)), "tokens": out, "first_top5": tops, "margins": margins,
             "min_margin": min(margins),
             "image_features": {"shape": list(feats.shape), "mean": round(float(feats.mean()), 6),
-                               "std": round(float(feats.std()), 6), "first8": [round(float(f), 6) for f in feats[0, 0, :8]]}}
+                               "std": round(float(feats.std()), 6),
+                               "first8": [round(float(f), 6) for f in feats[0, 0, :8]]}}

@@ -123,7 +123,9 @@ make_venv() {
   say "making .cache/venv with the Python packages of tools/requirements.txt"
   rm -rf .cache/venv
   "$python" -m venv .cache/venv
-  .cache/venv/bin/python -m pip install -q --disable-pip-version-check --retries 1 --no-deps -r tools/requirements.txt \
+  local quiet=(); [ -t 2 ] || quiet=(--quiet)  # a terminal gets pip's progress bars
+  .cache/venv/bin/python -m pip install "${quiet[@]}" --disable-pip-version-check --retries 1 --no-deps \
+    -r tools/requirements.txt \
     >&2 2>.cache/pip.log || die "pip could not install tools/requirements.txt ($(first_error .cache/pip.log)): offline?"
   cp tools/requirements.txt "$stamp"
 }

@@ -1,8 +1,25 @@
 //! ONNX file to Graph. In: a file and a value for every symbolic dimension. Out: a graph in which every shape is a number and
 //! all shape arithmetic is folded. Promise: no guess; one error lists everything that is missing or unsupported.
+//!
+//! The stages, in order: `proto` reads, `bind` gives every dimension a number, `order` sorts, `walk` takes the nodes one by one
+//! and `lower` turns each into operators of our graph, folding what is constant.
+
+mod attrs;
+mod bind;
+mod expr;
+mod external;
+mod functions;
+mod lower;
+mod mmap;
+mod order;
+mod proto;
+mod read;
+mod sweep;
+mod walk;
+mod weights;
 
 use crate::error::{Error, Result};
-use crate::graph::Graph;
+use crate::graph::{Graph, Tensor, verify};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -15,9 +32,33 @@ pub struct Options {
     pub bind: Bindings,
     /// Accept missing external data files: their tensors become `Data::Absent` (plans and snapshots need no weights).
     pub without_weights: bool,
+    /// Inputs that become constants: a mode switch such as `use_cache_branch`, or the shape operand of a test case.
+    pub fixed: BTreeMap<String, Tensor>,
 }
 
 /// Imports one ONNX file.
-pub fn load(path: &Path, _options: &Options) -> Result<Graph> {
-    Err(Error::new("import", "not written yet").at(path.display().to_string()))
+pub fn load(path: &Path, options: &Options) -> Result<Graph> {
+    let model = proto::read(path)?;
+    finish(&model, options).map_err(|e| e.at(path.display().to_string()))
+}
+
+/// Imports a model held in memory. External data is looked for in `folder`.
+pub fn load_bytes(bytes: &[u8], folder: &Path, options: &Options) -> Result<Graph> {
+    let model = proto::parse(&bytes::Bytes::copy_from_slice(bytes), folder)?;
+    finish(&model, options)
+}
+
+fn finish(model: &proto::Model, options: &Options) -> Result<Graph> {
+    let walked = walk::walk(model, options, None)?;
+    let problems = walked.problems();
+    if !problems.is_empty() {
+        let nodes = walked.nodes.len();
+        return Err(Error::new(
+            "import",
+            format!("{} of {nodes} nodes cannot be imported:\n  {}", problems.len(), problems.join("\n  ")),
+        ));
+    }
+    let graph = sweep::sweep(walked.graph);
+    verify(&graph)?;
+    Ok(graph)
 }

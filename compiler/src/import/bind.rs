@@ -121,7 +121,11 @@ impl Binder {
     fn learn(&mut self, input: &Declared, shape: &[usize]) {
         let Some(dims) = &input.dims else { return };
         if dims.len() != shape.len() {
-            self.problems.push(format!("'{}' is declared with rank {} and given with shape {shape:?}", input.name, dims.len()));
+            self.problems.push(format!(
+                "'{}' is declared with rank {} and given with shape {shape:?}",
+                input.name,
+                dims.len()
+            ));
             return;
         }
         for (axis, (dim, &n)) in dims.iter().zip(shape).enumerate() {
@@ -216,7 +220,11 @@ impl Binder {
         let dtype = match storage(input.data_type) {
             Ok(s) if s.bytes(8) == 8 * s.dtype().bytes() => s.dtype(),
             _ => {
-                self.problems.push(format!("input '{}' has elements of type {}, which is not supported", input.name, type_name(input.data_type)));
+                self.problems.push(format!(
+                    "input '{}' has elements of type {}, which is not supported",
+                    input.name,
+                    type_name(input.data_type)
+                ));
                 return None;
             }
         };
@@ -292,7 +300,10 @@ mod tests {
     #[test]
     fn every_unbound_symbol_is_listed_once_with_its_inputs() {
         let e = shapes(&decoder(), &options(&[])).unwrap_err().to_string();
-        assert!(e.contains("'seq' has no value (in ids, mask)") && e.contains("'past' has no value (in past, mask)"), "{e}");
+        assert!(
+            e.contains("'seq' has no value (in ids, mask)") && e.contains("'past' has no value (in past, mask)"),
+            "{e}"
+        );
     }
 
     #[test]

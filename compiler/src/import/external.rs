@@ -26,7 +26,9 @@ pub fn is_external(proto: &TensorProto) -> bool {
 pub fn place(proto: &TensorProto) -> Result<Place> {
     let mut place = Place { location: String::new(), offset: 0, length: None };
     let number = |key: &str, value: &str| {
-        value.parse::<u64>().map_err(|_| Error::new("import", format!("external data: {key} '{value}' is not a number")))
+        value
+            .parse::<u64>()
+            .map_err(|_| Error::new("import", format!("external data: {key} '{value}' is not a number")))
     };
     for entry in &proto.external_data {
         match entry.key.as_str() {
@@ -62,7 +64,10 @@ impl Files {
         if let Some(length) = place.length
             && length != wanted as u64
         {
-            return Err(Error::new("import", format!("external data: length {length} given, the shape takes {wanted} bytes")));
+            return Err(Error::new(
+                "import",
+                format!("external data: length {length} given, the shape takes {wanted} bytes"),
+            ));
         }
         let Some(file) = self.file(&place.location)? else { return Ok(None) };
         let end = place.offset.checked_add(wanted as u64).filter(|end| *end <= file.len() as u64);
@@ -70,7 +75,12 @@ impl Files {
             Some(end) => Ok(Some(file.slice(place.offset as usize..end as usize))),
             None => Err(Error::new(
                 "import",
-                format!("external data: {wanted} bytes at {} run past the end of '{}' ({} bytes)", place.offset, place.location, file.len()),
+                format!(
+                    "external data: {wanted} bytes at {} run past the end of '{}' ({} bytes)",
+                    place.offset,
+                    place.location,
+                    file.len()
+                ),
             )
             .hint("the data file may be truncated")),
         }
@@ -95,13 +105,15 @@ impl Files {
         if std::fs::metadata(&path).is_ok_and(|m| m.is_file() && m.len() == 0) {
             return Ok(Some(Bytes::new()));
         }
-        mmap::map(&path).map(Some)
+        let file = mmap::map(&path);
+        file.map(Some).map_err(|e| Error::new("import", format!("external data: '{location}': {}", e.what)))
     }
 
     /// A symbolic link must not lead out of the model's folder.
     fn stays_inside(&self, path: &Path, location: &str) -> Result<()> {
         let real = |p: &Path| {
-            p.canonicalize().map_err(|e| Error::new("import", format!("external data: cannot resolve '{}': {e}", p.display())))
+            p.canonicalize()
+                .map_err(|e| Error::new("import", format!("external data: cannot resolve '{}': {e}", p.display())))
         };
         if real(path)?.starts_with(real(&self.folder)?) {
             return Ok(());

@@ -15,6 +15,8 @@ mod order;
 mod proto;
 mod read;
 mod sweep;
+#[cfg(test)]
+mod tests;
 mod walk;
 mod weights;
 

@@ -97,7 +97,8 @@ fn cycle(nodes: &[NodeProto], writers: &HashMap<&str, usize>, waits: &[usize]) -
     let stuck = |i: usize| waits[i] > 0;
     // Every stuck node reads from a stuck node, so walking backwards must meet a node again.
     let before = |i: usize| {
-        let mut from: Vec<usize> = reads(&nodes[i]).iter().filter_map(|n| writers.get(n).copied()).filter(|w| stuck(*w)).collect();
+        let mut from: Vec<usize> =
+            reads(&nodes[i]).iter().filter_map(|n| writers.get(n).copied()).filter(|w| stuck(*w)).collect();
         from.sort();
         from.first().copied()
     };
@@ -149,7 +150,10 @@ mod tests {
             node("tail", &["0"], &["4"]),
         ];
         let e = sort(&nodes, &x).unwrap_err().to_string();
-        assert!(e.contains("a -> b -> c -> a") || e.contains("b -> c -> a -> b") || e.contains("c -> a -> b -> c"), "{e}");
+        assert!(
+            e.contains("a -> b -> c -> a") || e.contains("b -> c -> a -> b") || e.contains("c -> a -> b -> c"),
+            "{e}"
+        );
         assert!(!e.contains("head") && !e.contains("tail"), "{e}");
     }
 

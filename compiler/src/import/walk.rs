@@ -135,7 +135,10 @@ impl<'a> Walker<'a> {
         let inputs = infos.iter().map(|i| declared(i)).collect::<Result<Vec<_>>>()?;
         let unknown: Vec<&String> = options.fixed.keys().filter(|n| inputs.iter().all(|i| i.name != **n)).collect();
         if !unknown.is_empty() {
-            return Err(Error::new("import", format!("fixed values for inputs that the graph does not have: {unknown:?}")));
+            return Err(Error::new(
+                "import",
+                format!("fixed values for inputs that the graph does not have: {unknown:?}"),
+            ));
         }
         let bound = bind::bind(&inputs, options, assume)?;
         for (info, ty) in infos.into_iter().zip(bound.types) {
@@ -166,7 +169,10 @@ impl<'a> Walker<'a> {
                 }
                 Some(Slot::Unknown) if broken => {}
                 Some(Slot::Sequence(_)) => {
-                    return Err(Error::new("import", format!("graph output '{}' is a sequence, which is not supported", out.name)));
+                    return Err(Error::new(
+                        "import",
+                        format!("graph output '{}' is a sequence, which is not supported", out.name),
+                    ));
                 }
                 _ => return Err(Error::new("import", format!("nothing writes the graph output '{}'", out.name))),
             }
@@ -225,8 +231,11 @@ impl<'a> Walker<'a> {
     /// Integers and scalars steer shapes, so they must be there even when weights are not.
     fn check_present(&self, tensor: &Tensor, name: &str) -> Result<()> {
         if tensor.is_absent() && !(tensor.dtype.is_float() && tensor.len() > 1) {
-            return Err(Error::new("import", "its external data is missing, and integers and scalars are needed even without weights")
-                .at(format!("tensor '{name}'")));
+            return Err(Error::new(
+                "import",
+                "its external data is missing, and integers and scalars are needed even without weights",
+            )
+            .at(format!("tensor '{name}'")));
         }
         Ok(())
     }
@@ -265,7 +274,8 @@ impl<'a> Walker<'a> {
         });
         for (i, name) in node.output.iter().enumerate().filter(|(_, n)| !n.is_empty()) {
             let slot = slots.get(i).cloned().unwrap_or(Slot::Unknown);
-            if matches!(slot, Slot::Unknown) && needed.contains(name.as_str()) && !slots.is_empty() && i >= slots.len() {
+            if matches!(slot, Slot::Unknown) && needed.contains(name.as_str()) && !slots.is_empty() && i >= slots.len()
+            {
                 self.reports[place].reason = Some(format!("its output {i} is not supported"));
                 self.reports[place].unsupported = true;
             }
@@ -292,7 +302,9 @@ impl<'a> Walker<'a> {
         if domain.is_empty() {
             match node.op_type.as_str() {
                 "If" => return self.branch(&inputs, &attrs, &name),
-                "Loop" | "Scan" => return Err(unsupported("loops inside a graph are not supported; export with a fixed trip count")),
+                "Loop" | "Scan" => {
+                    return Err(unsupported("loops inside a graph are not supported; export with a fixed trip count"));
+                }
                 op if lower::sequence::is_sequence(op) => {
                     self.cx.at = name;
                     return lower::sequence::lower(&mut self.cx, op, &inputs, &attrs, node.output.len());
@@ -372,7 +384,9 @@ impl<'a> Walker<'a> {
     }
 
     fn branch(&mut self, inputs: &[Option<Slot>], attrs: &Attrs<'a>, name: &str) -> Result<Vec<Slot>, Refusal> {
-        let Some(Some(Slot::Value(condition))) = inputs.first() else { return Err(invalid("the condition is missing")) };
+        let Some(Some(Slot::Value(condition))) = inputs.first() else {
+            return Err(invalid("the condition is missing"));
+        };
         let taken = self.cx.ints(*condition, "condition")?;
         let which = if taken.first().is_some_and(|v| *v != 0) { "then_branch" } else { "else_branch" };
         let graph = attrs.graph(which)?.ok_or_else(|| invalid(format!("it has no {which}")))?;

@@ -66,9 +66,33 @@ pub fn storage(data_type: i32) -> Result<Storage, String> {
 /// ONNX's name of an element type.
 pub fn type_name(data_type: i32) -> String {
     const NAMES: [&str; 27] = [
-        "undefined", "float", "uint8", "int8", "uint16", "int16", "int32", "int64", "string", "bool", "float16", "double",
-        "uint32", "uint64", "complex64", "complex128", "bfloat16", "float8e4m3fn", "float8e4m3fnuz", "float8e5m2",
-        "float8e5m2fnuz", "uint4", "int4", "float4e2m1", "float8e8m0", "uint2", "int2",
+        "undefined",
+        "float",
+        "uint8",
+        "int8",
+        "uint16",
+        "int16",
+        "int32",
+        "int64",
+        "string",
+        "bool",
+        "float16",
+        "double",
+        "uint32",
+        "uint64",
+        "complex64",
+        "complex128",
+        "bfloat16",
+        "float8e4m3fn",
+        "float8e4m3fnuz",
+        "float8e5m2",
+        "float8e5m2fnuz",
+        "uint4",
+        "int4",
+        "float4e2m1",
+        "float8e8m0",
+        "uint2",
+        "int2",
     ];
     let name = usize::try_from(data_type).ok().and_then(|i| NAMES.get(i));
     name.map_or_else(|| format!("number {data_type}"), |n| n.to_string())
@@ -81,7 +105,8 @@ pub const MAX_ELEMENTS: usize = 1 << 40;
 pub fn shape(dims: &[i64]) -> Result<Vec<usize>> {
     let bad = || Error::new("import", format!("shape {dims:?} is not a shape of at most 2^40 elements"));
     let shape = dims.iter().map(|&d| usize::try_from(d)).collect::<Result<Vec<usize>, _>>().map_err(|_| bad())?;
-    let bounded = shape.iter().filter(|d| **d > 0).try_fold(1usize, |n, &d| n.checked_mul(d)).filter(|n| *n <= MAX_ELEMENTS);
+    let bounded =
+        shape.iter().filter(|d| **d > 0).try_fold(1usize, |n, &d| n.checked_mul(d)).filter(|n| *n <= MAX_ELEMENTS);
     bounded.map(|_| shape).ok_or_else(bad)
 }
 
@@ -111,7 +136,11 @@ fn convert(proto: &TensorProto, files: &Files) -> Result<Tensor> {
     if data.len() != stored {
         return Err(Error::new(
             "import",
-            format!("shape {shape:?} of {} takes {stored} bytes, the file holds {}", type_name(proto.data_type), data.len()),
+            format!(
+                "shape {shape:?} of {} takes {stored} bytes, the file holds {}",
+                type_name(proto.data_type),
+                data.len()
+            ),
         ));
     }
     Ok(match storage {
@@ -119,7 +148,9 @@ fn convert(proto: &TensorProto, files: &Files) -> Result<Tensor> {
             let range = 0..data.len();
             Tensor { dtype, shape, data: Data::Bytes(Arc::new(data), range) }
         }
-        Storage::Packed { bits, signed } => Tensor::from_bytes(storage.dtype(), shape, unpack(&data, elements, bits, signed)),
+        Storage::Packed { bits, signed } => {
+            Tensor::from_bytes(storage.dtype(), shape, unpack(&data, elements, bits, signed))
+        }
     })
 }
 

@@ -108,7 +108,10 @@ impl Cx {
     /// The tensor of a constant operand, or a refusal that says which one depends on data.
     pub fn known(&self, id: ValueId, what: &str) -> Result<&Tensor, Refusal> {
         self.graph.constant(id).ok_or_else(|| {
-            unsupported(format!("its {what} ('{}') depends on data, and must be known when compiling", self.graph.value(id).name))
+            unsupported(format!(
+                "its {what} ('{}') depends on data, and must be known when compiling",
+                self.graph.value(id).name
+            ))
         })
     }
 
@@ -141,7 +144,10 @@ impl Cx {
         };
         // A weight is stored once, whatever the exporter did with it; the plan reads it transposed.
         let turned_weight = matches!(op, Op::Transpose { .. })
-            && inputs.iter().flatten().any(|i| self.weights.contains(i) && self.dtype(*i).is_float() && self.rank(*i) == 2);
+            && inputs
+                .iter()
+                .flatten()
+                .any(|i| self.weights.contains(i) && self.dtype(*i).is_float() && self.rank(*i) == 2);
         let bytes: usize = out.iter().map(Ty::bytes).sum();
         inputs.iter().flatten().all(small)
             && out.iter().all(|t| t.elements() <= FOLD_ELEMENTS)
@@ -172,8 +178,12 @@ impl Cx {
         let [Some(id)] = inputs else { return Ok(None) };
         let Some(tensor) = self.graph.constant(*id).cloned() else { return Ok(None) };
         let view = match op {
-            Op::Reshape { shape } if shape.iter().product::<usize>() == tensor.len() => Tensor { shape: shape.clone(), ..tensor },
-            Op::Cast { to } if self.weights.contains(id) && tensor.dtype.is_float() && to.is_float() => cast_later(tensor, *to),
+            Op::Reshape { shape } if shape.iter().product::<usize>() == tensor.len() => {
+                Tensor { shape: shape.clone(), ..tensor }
+            }
+            Op::Cast { to } if self.weights.contains(id) && tensor.dtype.is_float() && to.is_float() => {
+                cast_later(tensor, *to)
+            }
             _ => return Ok(None),
         };
         let new = self.tensor(label, view);
@@ -244,7 +254,13 @@ impl Cx {
         self.op(Op::Slice { begin, step: vec![1; lens.len()], len: lens }, &[x], label)
     }
 
-    pub fn reduce(&mut self, kind: crate::graph::ReduceOp, x: ValueId, axes: &[usize], label: &str) -> Result<ValueId, Refusal> {
+    pub fn reduce(
+        &mut self,
+        kind: crate::graph::ReduceOp,
+        x: ValueId,
+        axes: &[usize],
+        label: &str,
+    ) -> Result<ValueId, Refusal> {
         self.op(Op::Reduce { kind, axes: axes.to_vec(), keep: true }, &[x], label)
     }
 

@@ -28,11 +28,38 @@ pub fn rule(op: &str) -> Option<Rule> {
 fn unary_op(op: &str) -> Option<UnaryOp> {
     use UnaryOp::*;
     const TABLE: &[(&str, UnaryOp)] = &[
-        ("Neg", Neg), ("Abs", Abs), ("Sign", Sign), ("Exp", Exp), ("Log", Log), ("Sqrt", Sqrt), ("Reciprocal", Reciprocal),
-        ("Erf", Erf), ("Tanh", Tanh), ("Sigmoid", Sigmoid), ("Relu", Relu), ("Softplus", Softplus), ("Softsign", Softsign),
-        ("HardSwish", HardSwish), ("Mish", Mish), ("Sin", Sin), ("Cos", Cos), ("Tan", Tan), ("Asin", Asin), ("Acos", Acos),
-        ("Atan", Atan), ("Sinh", Sinh), ("Cosh", Cosh), ("Asinh", Asinh), ("Acosh", Acosh), ("Atanh", Atanh),
-        ("Floor", Floor), ("Ceil", Ceil), ("Round", Round), ("Not", Not), ("BitwiseNot", BitNot), ("IsNaN", IsNan),
+        ("Neg", Neg),
+        ("Abs", Abs),
+        ("Sign", Sign),
+        ("Exp", Exp),
+        ("Log", Log),
+        ("Sqrt", Sqrt),
+        ("Reciprocal", Reciprocal),
+        ("Erf", Erf),
+        ("Tanh", Tanh),
+        ("Sigmoid", Sigmoid),
+        ("Relu", Relu),
+        ("Softplus", Softplus),
+        ("Softsign", Softsign),
+        ("HardSwish", HardSwish),
+        ("Mish", Mish),
+        ("Sin", Sin),
+        ("Cos", Cos),
+        ("Tan", Tan),
+        ("Asin", Asin),
+        ("Acos", Acos),
+        ("Atan", Atan),
+        ("Sinh", Sinh),
+        ("Cosh", Cosh),
+        ("Asinh", Asinh),
+        ("Acosh", Acosh),
+        ("Atanh", Atanh),
+        ("Floor", Floor),
+        ("Ceil", Ceil),
+        ("Round", Round),
+        ("Not", Not),
+        ("BitwiseNot", BitNot),
+        ("IsNaN", IsNan),
     ];
     TABLE.iter().find(|(name, _)| *name == op).map(|(_, u)| *u)
 }
@@ -40,9 +67,22 @@ fn unary_op(op: &str) -> Option<UnaryOp> {
 fn binary_op(op: &str) -> Option<BinaryOp> {
     use BinaryOp::*;
     const TABLE: &[(&str, BinaryOp)] = &[
-        ("Add", Add), ("Sub", Sub), ("Mul", Mul), ("Div", Div), ("And", And), ("Or", Or), ("Xor", Xor), ("Equal", Equal),
-        ("Less", Less), ("LessOrEqual", LessEq), ("Greater", Greater), ("GreaterOrEqual", GreaterEq), ("BitwiseAnd", BitAnd),
-        ("BitwiseOr", BitOr), ("BitwiseXor", BitXor), ("PRelu", PRelu),
+        ("Add", Add),
+        ("Sub", Sub),
+        ("Mul", Mul),
+        ("Div", Div),
+        ("And", And),
+        ("Or", Or),
+        ("Xor", Xor),
+        ("Equal", Equal),
+        ("Less", Less),
+        ("LessOrEqual", LessEq),
+        ("Greater", Greater),
+        ("GreaterOrEqual", GreaterEq),
+        ("BitwiseAnd", BitAnd),
+        ("BitwiseOr", BitOr),
+        ("BitwiseXor", BitXor),
+        ("PRelu", PRelu),
     ];
     TABLE.iter().find(|(name, _)| *name == op).map(|(_, b)| *b)
 }

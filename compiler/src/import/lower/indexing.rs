@@ -9,7 +9,8 @@ pub fn rule(op: &str) -> Option<Rule> {
     Some(match op {
         "Gather" | "GatherElements" => gather,
         "GatherND" => |cx, call| {
-            let batch = usize::try_from(call.attrs.int_or("batch_dims", 0)?).map_err(|_| invalid("batch_dims is negative"))?;
+            let batch =
+                usize::try_from(call.attrs.int_or("batch_dims", 0)?).map_err(|_| invalid("batch_dims is negative"))?;
             Ok(vec![cx.op(Op::GatherNd { batch }, &[call.input(0)?, call.input(1)?], "")?])
         },
         "Scatter" | "ScatterElements" => scatter_elements,

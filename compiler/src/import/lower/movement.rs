@@ -40,9 +40,9 @@ fn reshape(cx: &mut Cx, call: &Call) -> Outcome {
                 open = Some(i);
                 1
             }
-            0 if !zero_is_zero => {
-                *from.get(i).ok_or_else(|| invalid(format!("shape {given:?} copies axis {i} of an input of shape {from:?}")))?
-            }
+            0 if !zero_is_zero => *from
+                .get(i)
+                .ok_or_else(|| invalid(format!("shape {given:?} copies axis {i} of an input of shape {from:?}")))?,
             d => usize::try_from(d).map_err(|_| invalid(format!("shape {given:?} has a negative extent")))?,
         });
     }
@@ -242,7 +242,10 @@ fn split(cx: &mut Cx, call: &Call) -> Outcome {
         }
     };
     if sizes.iter().sum::<usize>() != extent || sizes.len() < call.wanted.len() {
-        return Err(invalid(format!("sizes {sizes:?} do not split an extent of {extent} into {} outputs", call.wanted.len())));
+        return Err(invalid(format!(
+            "sizes {sizes:?} do not split an extent of {extent} into {} outputs",
+            call.wanted.len()
+        )));
     }
     if sizes.len() == 1 {
         return Ok(vec![x]);
@@ -306,7 +309,8 @@ fn blocks(cx: &Cx, call: &Call) -> Result<([usize; 4], usize), Refusal> {
     let shape = cx.shape(call.input(0)?);
     let block = call.attrs.int("blocksize")?.and_then(|b| usize::try_from(b).ok()).filter(|b| (1..1 << 20).contains(b));
     let block = block.ok_or_else(|| invalid("blocksize must be at least 1"))?;
-    let four = shape.as_slice().try_into().map_err(|_| invalid(format!("the input must have rank 4, has shape {shape:?}")))?;
+    let four =
+        shape.as_slice().try_into().map_err(|_| invalid(format!("the input must have rank 4, has shape {shape:?}")))?;
     Ok((four, block))
 }
 

@@ -59,7 +59,14 @@ fn layer_norm(cx: &mut Cx, call: &Call) -> Outcome {
 }
 
 /// A layer norm whose scale or bias varies over leading axes.
-fn spread_norm(cx: &mut Cx, x: ValueId, axis: usize, eps: f32, scale: ValueId, bias: Option<ValueId>) -> Result<ValueId, Refusal> {
+fn spread_norm(
+    cx: &mut Cx,
+    x: ValueId,
+    axis: usize,
+    eps: f32,
+    scale: ValueId,
+    bias: Option<ValueId>,
+) -> Result<ValueId, Refusal> {
     let trailing = cx.shape(x)[axis..].to_vec();
     let dtype = cx.dtype(x);
     let one = cx.scalar(dtype, 1.0);

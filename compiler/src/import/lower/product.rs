@@ -75,7 +75,9 @@ fn window(cx: &Cx, call: &Call, x: ValueId, weight: Option<&[usize]>, ceil: bool
         Ok(Some(given.iter().map(|v| *v as usize).collect()))
     };
     let kernel = match (list("kernel_shape", n, 1)?, weight) {
-        (Some(k), Some(w)) if k != w => return Err(invalid(format!("kernel_shape {k:?} differs from the filter's {w:?}"))),
+        (Some(k), Some(w)) if k != w => {
+            return Err(invalid(format!("kernel_shape {k:?} differs from the filter's {w:?}")));
+        }
         (Some(k), _) => k,
         (None, Some(w)) => w.to_vec(),
         (None, None) => return Err(invalid("attribute 'kernel_shape' is missing")),

@@ -21,11 +21,19 @@ pub fn is_sequence(op: &str) -> bool {
 }
 
 /// Lowers a sequence operator.
-pub fn lower(cx: &mut Cx, op: &str, inputs: &[Option<Slot>], attrs: &Attrs, _outputs: usize) -> Result<Vec<Slot>, Refusal> {
+pub fn lower(
+    cx: &mut Cx,
+    op: &str,
+    inputs: &[Option<Slot>],
+    attrs: &Attrs,
+    _outputs: usize,
+) -> Result<Vec<Slot>, Refusal> {
     let one = |slot: Slot| Ok(vec![slot]);
     match op {
         "SequenceEmpty" => one(Slot::Sequence(vec![])),
-        "SequenceConstruct" => one(Slot::Sequence((0..inputs.len()).map(|i| value(inputs, i)).collect::<Result<_, _>>()?)),
+        "SequenceConstruct" => {
+            one(Slot::Sequence((0..inputs.len()).map(|i| value(inputs, i)).collect::<Result<_, _>>()?))
+        }
         "SequenceLength" => {
             let n = sequence(inputs, 0)?.len() as i64;
             one(Slot::Value(cx.tensor("", crate::graph::Tensor::i64(&[], &[n]))))

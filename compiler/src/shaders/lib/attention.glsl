@@ -1,0 +1,176 @@
+// Softmax attention of up to QUERY_ROWS query rows over one head's keys, by one workgroup. In: q f32, keys and values (KV_BITS)
+// as rows of HEAD_DIM, which keys each row sees, optionally an additive mask. Out: y f32. Define HEAD_DIM, QUERY_ROWS, LOCAL
+// (HEAD_DIM <= 4 LOCAL) and KV_BITS before this.
+// Promise: keys outside first..end are not read; f32 online softmax in a fixed order; a row that sees nothing gives zeros,
+// a row that the mask hides wholly gives the mean: always finite.
+#ifndef ATTENTION_GLSL
+#define ATTENTION_GLSL
+#include "cache.glsl"
+#if !defined(HEAD_DIM) || !defined(QUERY_ROWS) || !defined(LOCAL)
+#error "define HEAD_DIM QUERY_ROWS LOCAL"
+#endif
+
+const float SCORE_FLOOR = -3.0e38;
+const uint TILE_KEYS = QUERY_ROWS == 1 ? 4 * LOCAL : LOCAL;
+const uint CHANNELS = HEAD_DIM % 4 == 0 ? 4 : 1;
+const uint CHANNEL_GROUPS = HEAD_DIM / CHANNELS;
+// Threads that share a channel group split the keys between them.
+const uint KEY_SPLITS = max(LOCAL / CHANNEL_GROUPS, 1u);
+const uint MAX_SUBGROUPS = LOCAL / 4;
+
+shared float query[QUERY_ROWS * HEAD_DIM];
+shared float weight[QUERY_ROWS * TILE_KEYS];
+shared float tile_max[QUERY_ROWS * MAX_SUBGROUPS];
+shared float tile_sum[QUERY_ROWS * MAX_SUBGROUPS];
+shared vec4 partial[QUERY_ROWS * LOCAL];
+
+// What the query rows of a workgroup see: row i sees keys begin(i)..end(i).
+struct Sight {
+    // Position of row 0 among the keys, and how many keys exist.
+    uint position;
+    uint keys;
+    bool causal;
+    // Only the last `window` keys; 0: no window.
+    uint window;
+};
+
+uint sight_end(Sight s, uint row) {
+    return s.causal ? min(s.position + row + 1u, s.keys) : s.keys;
+}
+
+uint sight_begin(Sight s, uint row) {
+    uint end = s.position + row + 1u;
+    return s.window > 0u && end > s.window ? end - s.window : 0u;
+}
+
+// Mask element (row, key) stands at at + row * row_stride + key * key_stride.
+struct MaskView {
+    Floats data;
+    uint at;
+    uint row_stride;
+    uint key_stride;
+};
+
+float raw_score(Uints k, uint at, uint row) {
+    float sum = 0.0;
+    if (HEAD_DIM % 4 == 0) {
+        for (uint c = 0u; c < HEAD_DIM; c += 4u) {
+            uint i = row * HEAD_DIM + c;
+            sum += dot(cache_load4(k, at + c), vec4(query[i], query[i + 1u], query[i + 2u], query[i + 3u]));
+        }
+    } else {
+        for (uint c = 0u; c < HEAD_DIM; c++) {
+            sum += cache_load(k, at + c) * query[row * HEAD_DIM + c];
+        }
+    }
+    return sum;
+}
+
+void score_tile(Uints k, uint k_at, uint first, uint last, uint rows, Sight sight, const float scale, const bool masked,
+                MaskView mask) {
+    float top[QUERY_ROWS];
+    [[unroll]] for (uint r = 0u; r < QUERY_ROWS; r++) {
+        top[r] = SCORE_FLOOR;
+    }
+    for (uint key = first + gl_LocalInvocationIndex; key < last; key += LOCAL) {
+        [[unroll]] for (uint r = 0u; r < QUERY_ROWS; r++) {
+            float score = SCORE_FLOOR;
+            if (r < rows && key >= sight_begin(sight, r) && key < sight_end(sight, r)) {
+                score = raw_score(k, k_at + key * HEAD_DIM, r) * scale;
+                if (masked) {
+                    score = max(score + mask.data.v[mask.at + r * mask.row_stride + key * mask.key_stride], SCORE_FLOOR);
+                }
+            }
+            weight[r * TILE_KEYS + key - first] = score;
+            top[r] = max(top[r], score);
+        }
+    }
+    [[unroll]] for (uint r = 0u; r < QUERY_ROWS; r++) {
+        float best = subgroupMax(top[r]);
+        if (subgroupElect()) {
+            tile_max[r * MAX_SUBGROUPS + gl_SubgroupID] = best;
+        }
+    }
+}
+
+void attend(Floats q, uint q_at, Uints k, uint k_at, Uints v, uint v_at, Floats y, uint y_at, const uint y_stride, uint rows,
+            Sight sight, const float scale, const bool masked, MaskView mask) {
+    for (uint i = gl_LocalInvocationIndex; i < rows * HEAD_DIM; i += LOCAL) {
+        query[i] = q.v[q_at + i];
+    }
+    uint group = gl_LocalInvocationIndex % CHANNEL_GROUPS;
+    uint split = gl_LocalInvocationIndex / CHANNEL_GROUPS;
+    vec4 sum[QUERY_ROWS];
+    float top[QUERY_ROWS];
+    float total[QUERY_ROWS];
+    [[unroll]] for (uint r = 0u; r < QUERY_ROWS; r++) {
+        sum[r] = vec4(0.0);
+        top[r] = SCORE_FLOOR;
+        total[r] = 0.0;
+    }
+    uint end = sight_end(sight, rows - 1u);
+    for (uint first = sight_begin(sight, 0u); first < end; first += TILE_KEYS) {
+        uint last = min(first + TILE_KEYS, end);
+        barrier();
+        score_tile(k, k_at, first, last, rows, sight, scale, masked, mask);
+        barrier();
+        float rescale[QUERY_ROWS];
+        [[unroll]] for (uint r = 0u; r < QUERY_ROWS; r++) {
+            float best = top[r];
+            for (uint s = 0u; s < gl_NumSubgroups; s++) {
+                best = max(best, tile_max[r * MAX_SUBGROUPS + s]);
+            }
+            rescale[r] = exp(top[r] - best);
+            top[r] = best;
+            float mine = 0.0;
+            for (uint key = first + gl_LocalInvocationIndex; key < last; key += LOCAL) {
+                bool seen = key >= sight_begin(sight, r) && key < sight_end(sight, r);
+                float w = seen ? exp(weight[r * TILE_KEYS + key - first] - best) : 0.0;
+                weight[r * TILE_KEYS + key - first] = w;
+                mine += w;
+            }
+            mine = subgroupAdd(mine);
+            if (subgroupElect()) {
+                tile_sum[r * MAX_SUBGROUPS + gl_SubgroupID] = mine;
+            }
+        }
+        barrier();
+        [[unroll]] for (uint r = 0u; r < QUERY_ROWS; r++) {
+            float tile = 0.0;
+            for (uint s = 0u; s < gl_NumSubgroups; s++) {
+                tile += tile_sum[r * MAX_SUBGROUPS + s];
+            }
+            total[r] = total[r] * rescale[r] + tile;
+            sum[r] *= rescale[r];
+        }
+        if (split < KEY_SPLITS) {
+            for (uint key = first + split; key < last; key += KEY_SPLITS) {
+                uint at = v_at + key * HEAD_DIM + group * CHANNELS;
+                vec4 value = CHANNELS == 4u ? cache_load4(v, at) : vec4(cache_load(v, at));
+                [[unroll]] for (uint r = 0u; r < QUERY_ROWS; r++) {
+                    sum[r] += weight[r * TILE_KEYS + key - first] * value;
+                }
+            }
+        }
+    }
+    [[unroll]] for (uint r = 0u; r < QUERY_ROWS; r++) {
+        partial[r * LOCAL + gl_LocalInvocationIndex] = sum[r];
+    }
+    barrier();
+    if (split == 0u) {
+        [[unroll]] for (uint r = 0u; r < QUERY_ROWS; r++) {
+            if (r < rows) {
+                vec4 all = vec4(0.0);
+                for (uint s = 0u; s < KEY_SPLITS; s++) {
+                    all += partial[r * LOCAL + s * CHANNEL_GROUPS + group];
+                }
+                all = total[r] > 0.0 ? all / total[r] : vec4(0.0);
+                for (uint c = 0u; c < CHANNELS; c++) {
+                    y.v[y_at + r * y_stride + group * CHANNELS + c] = all[c];
+                }
+            }
+        }
+    }
+}
+
+#endif

@@ -1,0 +1,42 @@
+// KV cache elements in fp16 or fp32, layout [heads][rows][channels]. In: element numbers. Out: f32 values.
+// Define KV_BITS, 16 or 32, before this. Promise: stores saturate; an fp16 pair begins at an even element.
+#ifndef CACHE_GLSL
+#define CACHE_GLSL
+#include "memory.glsl"
+
+#if KV_BITS == 16
+float cache_load(Uints cache, uint i) {
+    vec2 pair = unpackHalf2x16(cache.v[i >> 1]);
+    return (i & 1u) == 0u ? pair.x : pair.y;
+}
+
+// Elements i..i+3, i a multiple of four.
+vec4 cache_load4(Uints cache, uint i) {
+    uvec2 h = UVec2s(cache).v[i >> 2];
+    return vec4(unpackHalf2x16(h.x), unpackHalf2x16(h.y));
+}
+
+void cache_store2(Uints cache, uint i, vec2 x) {
+    cache.v[i >> 1] = pack_halves(x);
+}
+#elif KV_BITS == 32
+float cache_load(Uints cache, uint i) {
+    return uintBitsToFloat(cache.v[i]);
+}
+
+vec4 cache_load4(Uints cache, uint i) {
+    return Vec4s(cache).v[i >> 2];
+}
+
+void cache_store(Uints cache, uint i, float x) {
+    cache.v[i] = floatBitsToUint(x);
+}
+
+void cache_store2(Uints cache, uint i, vec2 x) {
+    cache.v[i] = floatBitsToUint(x.x);
+    cache.v[i + 1u] = floatBitsToUint(x.y);
+}
+#else
+#error "define KV_BITS as 16 or 32"
+#endif
+#endif

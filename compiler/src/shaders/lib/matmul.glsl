@@ -1,0 +1,130 @@
+// A tile of activations times weight rows, by one workgroup of 8 x 8 threads. In: x f32 [m][k], w [n][k], optional norm.
+// Out: unit_store(row, unit, sums) for each row below `live` and each unit below `units`; a unit is four weight rows,
+// unit_row(unit, 0..3), so that an epilogue sees the values it combines in one thread.
+// Define THREAD_ROWS (1, 2, 4, 8) before this: a tile is 8 * THREAD_ROWS rows by 16 units. Promise: 10 KiB of shared memory.
+#ifndef MATMUL_GLSL
+#define MATMUL_GLSL
+#include "norm.glsl"
+#include "weights.glsl"
+#ifndef THREAD_ROWS
+#error "define THREAD_ROWS"
+#endif
+
+uint unit_row(uint unit, uint part);
+void unit_store(uint row, uint unit, vec4 sums);
+
+const uint TILE_K = 16u;
+const uint TILE_ROWS = 8u * THREAD_ROWS;
+const uint TILE_UNITS = 16u;
+const uint TILE_COLUMNS = 4u * TILE_UNITS;
+
+shared float tile_x[TILE_K * TILE_ROWS];
+shared vec4 tile_w[TILE_K * TILE_UNITS];
+shared vec2 tile_stats[TILE_ROWS];
+
+void load_tile_x(Floats x, uint row0, uint k0, uint m, const uint k, const uint norm, Floats scale, Floats shift) {
+    for (uint i = gl_LocalInvocationIndex; i < TILE_K * TILE_ROWS; i += 64u) {
+        uint r = i / TILE_K;
+        uint j = i % TILE_K;
+        uint c = k0 + j;
+        float a = 0.0;
+        if (c < k) {
+            a = x.v[min(row0 + r, m - 1u) * k + c];
+            if (norm == NORM_RMS) {
+                a *= tile_stats[r].y * scale.v[c];
+            }
+            if (norm == NORM_LAYER) {
+                a = (a - tile_stats[r].x) * tile_stats[r].y * scale.v[c] + shift.v[c];
+            }
+        }
+        tile_x[j * TILE_ROWS + r] = a;
+    }
+}
+
+void load_tile_w(Uints w, uint unit0, uint k0, const uint k, const uint units) {
+    for (uint i = gl_LocalInvocationIndex; i < TILE_COLUMNS * (TILE_K / 8u); i += 64u) {
+        uint column = i / (TILE_K / 8u);
+        uint j = 8u * (i % (TILE_K / 8u));
+        uint row = unit_row(min(unit0 + column / 4u, units - 1u), column % 4u);
+        vec4 lo = vec4(0.0);
+        vec4 hi = vec4(0.0);
+        if (k % 8u == 0u) {
+            if (k0 + j < k) {
+                load_weights8(w, (row * k + k0 + j) / 8u, lo, hi);
+            }
+        } else {
+            for (uint e = 0u; e < 8u; e++) {
+                float value = k0 + j + e < k ? load_weight(w, row * k + k0 + j + e) : 0.0;
+                if (e < 4u) {
+                    lo[e] = value;
+                } else {
+                    hi[e - 4u] = value;
+                }
+            }
+        }
+        uint at = j * TILE_UNITS + column / 4u;
+        uint part = column % 4u;
+        tile_w[at][part] = lo.x;
+        tile_w[at + TILE_UNITS][part] = lo.y;
+        tile_w[at + 2u * TILE_UNITS][part] = lo.z;
+        tile_w[at + 3u * TILE_UNITS][part] = lo.w;
+        tile_w[at + 4u * TILE_UNITS][part] = hi.x;
+        tile_w[at + 5u * TILE_UNITS][part] = hi.y;
+        tile_w[at + 6u * TILE_UNITS][part] = hi.z;
+        tile_w[at + 7u * TILE_UNITS][part] = hi.w;
+    }
+}
+
+// `m` rows exist, `live` of them matter. Grid: x over units, y over rows.
+void matmul(Floats x, Uints w, const uint m, uint live, const uint k, const uint units, const uint norm, const float eps,
+            Floats scale, Floats shift) {
+    uint row0 = gl_WorkGroupID.y * TILE_ROWS;
+    uint unit0 = gl_WorkGroupID.x * TILE_UNITS;
+    if (row0 >= live) {
+        return;
+    }
+    if (norm != NORM_NONE) {
+        for (uint r = gl_SubgroupID; r < TILE_ROWS; r += gl_NumSubgroups) {
+            vec2 stats = row_stats(x, min(row0 + r, m - 1u) * k, k, norm, eps);
+            if (subgroupElect()) {
+                tile_stats[r] = stats;
+            }
+        }
+    }
+    uint ty = gl_LocalInvocationIndex / 8u;
+    uint tx = gl_LocalInvocationIndex % 8u;
+    vec4 left[THREAD_ROWS];
+    vec4 right[THREAD_ROWS];
+    [[unroll]] for (uint i = 0u; i < THREAD_ROWS; i++) {
+        left[i] = vec4(0.0);
+        right[i] = vec4(0.0);
+    }
+    for (uint k0 = 0u; k0 < k; k0 += TILE_K) {
+        barrier();
+        load_tile_x(x, row0, k0, m, k, norm, scale, shift);
+        load_tile_w(w, unit0, k0, k, units);
+        barrier();
+        for (uint j = 0u; j < TILE_K; j++) {
+            vec4 b0 = tile_w[j * TILE_UNITS + tx];
+            vec4 b1 = tile_w[j * TILE_UNITS + tx + 8u];
+            [[unroll]] for (uint i = 0u; i < THREAD_ROWS; i++) {
+                float a = tile_x[j * TILE_ROWS + ty * THREAD_ROWS + i];
+                left[i] += a * b0;
+                right[i] += a * b1;
+            }
+        }
+    }
+    [[unroll]] for (uint i = 0u; i < THREAD_ROWS; i++) {
+        uint row = row0 + ty * THREAD_ROWS + i;
+        if (row < live) {
+            if (unit0 + tx < units) {
+                unit_store(row, unit0 + tx, left[i]);
+            }
+            if (unit0 + tx + 8u < units) {
+                unit_store(row, unit0 + tx + 8u, right[i]);
+            }
+        }
+    }
+}
+
+#endif

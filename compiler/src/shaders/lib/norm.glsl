@@ -1,0 +1,36 @@
+// Row statistics by one subgroup. In: a row of k floats. Out: mean and 1/deviation.
+// Promise: f32 sums in a fixed order; every lane gets the result.
+#ifndef NORM_GLSL
+#define NORM_GLSL
+#include "memory.glsl"
+
+const uint NORM_NONE = 0u;
+const uint NORM_RMS = 1u;
+const uint NORM_LAYER = 2u;
+
+// Lanes of this subgroup that take part. A workgroup may be smaller than a subgroup.
+uint lane_count() {
+    return min(gl_SubgroupSize, gl_WorkGroupSize.x);
+}
+
+// x: mean (0 for RMS), y: 1 / sqrt(variance or mean square + eps) of the row that begins at element `base`.
+vec2 row_stats(Floats x, uint base, const uint k, const uint norm, const float eps) {
+    uint lane = gl_SubgroupInvocationID;
+    uint lanes = lane_count();
+    float mean = 0.0;
+    if (norm == NORM_LAYER) {
+        float sum = 0.0;
+        for (uint j = lane; j < k; j += lanes) {
+            sum += x.v[base + j];
+        }
+        mean = subgroupAdd(sum) / float(k);
+    }
+    float square = 0.0;
+    for (uint j = lane; j < k; j += lanes) {
+        float d = x.v[base + j] - mean;
+        square += d * d;
+    }
+    return vec2(mean, 1.0 / sqrt(subgroupAdd(square) / float(k) + eps));
+}
+
+#endif

@@ -1,0 +1,105 @@
+// y = act(norm(x) * W + bias) + residual.
+// Args: x f32 [M][K], w [N][K], y f32 [M][N], then where defined: step, scale f32 [K], shift f32 [K], bias f32 [N],
+// residual f32 [M][N]. Defines: M K N; WEIGHT_BITS 16|32; NORM 0 none, 1 RMS, 2 layer; EPS; ACT a code of lib/unary.glsl;
+// BIAS RESIDUAL 0|1; LIVE 1: rows beyond step.rows are skipped (M > 1) and nothing runs once step.done is set;
+// THREAD_ROWS 0: mat-vec (M = 1), grid ceil(units / UNITS), LOCAL threads; else a tile a workgroup of 64 threads,
+// grid (ceil(units / 16), ceil(M / (8 * THREAD_ROWS))). A unit is four columns of y.
+#version 460
+#include "lib/prelude.glsl"
+#if !defined(M) || !defined(K) || !defined(N) || !defined(WEIGHT_BITS) || !defined(NORM) || !defined(EPS) || !defined(ACT)
+#error "linear.comp: define M K N WEIGHT_BITS NORM EPS ACT"
+#endif
+#if !defined(BIAS) || !defined(RESIDUAL) || !defined(LIVE) || !defined(THREAD_ROWS) || !defined(LOCAL) || !defined(UNITS)
+#error "linear.comp: define BIAS RESIDUAL LIVE THREAD_ROWS LOCAL UNITS"
+#endif
+layout(local_size_x = LOCAL) in;
+#include "lib/step.glsl"
+#include "lib/unary.glsl"
+#if THREAD_ROWS == 0
+#include "lib/matvec.glsl"
+#else
+#include "lib/matmul.glsl"
+#endif
+
+layout(push_constant) uniform Args {
+    Floats x;
+    Uints w;
+    Floats y;
+#if LIVE
+    Uints step;
+#endif
+#if NORM > 0
+    Floats scale;
+#endif
+#if NORM == 2
+    Floats shift;
+#endif
+#if BIAS
+    Floats bias;
+#endif
+#if RESIDUAL
+    Floats residual;
+#endif
+} args;
+
+#if NORM > 0
+#define SCALE args.scale
+#else
+#define SCALE args.x
+#endif
+#if NORM == 2
+#define SHIFT args.shift
+#else
+#define SHIFT args.x
+#endif
+
+const uint TOTAL = (N + 3u) / 4u;
+
+uint unit_row(uint unit, uint part) {
+    return min(4u * unit + part, N - 1u);
+}
+
+void unit_store(uint row, uint unit, vec4 sums) {
+    [[unroll]] for (uint part = 0u; part < 4u; part++) {
+        uint column = 4u * unit + part;
+        if (column < N) {
+            float y = sums[part];
+#if BIAS
+            y += args.bias.v[column];
+#endif
+            y = unary(ACT, y);
+#if RESIDUAL
+            y += args.residual.v[row * N + column];
+#endif
+            args.y.v[row * N + column] = y;
+        }
+    }
+}
+
+void main() {
+#if LIVE
+    if (step_done(args.step)) {
+        return;
+    }
+#endif
+#if THREAD_ROWS == 0
+    for (uint i = gl_SubgroupID; i < UNITS; i += gl_NumSubgroups) {
+        uint unit = workgroup_index() * UNITS + i;
+        if (unit >= TOTAL) {
+            return;
+        }
+        uvec4 row = uvec4(unit_row(unit, 0u), unit_row(unit, 1u), unit_row(unit, 2u), unit_row(unit, 3u));
+        vec4 sums = matvec4(args.x, args.w, row, K, NORM, EPS, SCALE, SHIFT);
+        if (subgroupElect()) {
+            unit_store(0u, unit, sums);
+        }
+    }
+#else
+#if LIVE
+    uint live = min(args.step.v[STEP_ROWS], M);
+#else
+    uint live = M;
+#endif
+    matmul(args.x, args.w, M, live, K, TOTAL, NORM, EPS, SCALE, SHIFT);
+#endif
+}

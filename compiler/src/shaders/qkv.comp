@@ -1,0 +1,151 @@
+// q, k, v = norm(x) * W + bias; q and k turned by RoPE; k and v written to the cache at rows pos..pos+rows.
+// Args: x f32 [M][K], w [(HQ + 2 HKV) D][K] (q, k, v rows), q f32 [HQ][M][D], k cache, v cache [HKV][C][D], pos, rows (addresses
+// of words; POS_WORD and ROWS_WORD say which), then where defined: step, scale f32 [K], shift f32 [K], bias f32
+// [(HQ + 2 HKV) D], cos, sin f32 [TABLE][ROTARY / 2]. Defines: M K HQ HKV D C; WEIGHT_BITS KV_BITS 16|32; NORM EPS;
+// BIAS 0|1; ROTARY 0: no RoPE; TABLE; INTERLEAVED QUADS LIVE 0|1 (see lib/rope.glsl); POS_WORD ROWS_WORD; THREAD_ROWS LOCAL
+// UNITS and grid as linear.comp. A unit is four channels of one head.
+// Promise: rows at or beyond pos + rows, and cache rows at or beyond C, are never written.
+#version 460
+#include "lib/prelude.glsl"
+#if !defined(M) || !defined(K) || !defined(HQ) || !defined(HKV) || !defined(D) || !defined(C) || !defined(WEIGHT_BITS)
+#error "qkv.comp: define M K HQ HKV D C WEIGHT_BITS"
+#endif
+#if !defined(KV_BITS) || !defined(NORM) || !defined(EPS) || !defined(BIAS) || !defined(ROTARY) || !defined(TABLE)
+#error "qkv.comp: define KV_BITS NORM EPS BIAS ROTARY TABLE"
+#endif
+#if !defined(INTERLEAVED) || !defined(QUADS) || !defined(LIVE) || !defined(POS_WORD) || !defined(ROWS_WORD)
+#error "qkv.comp: define INTERLEAVED QUADS LIVE POS_WORD ROWS_WORD"
+#endif
+#if !defined(THREAD_ROWS) || !defined(LOCAL) || !defined(UNITS)
+#error "qkv.comp: define THREAD_ROWS LOCAL UNITS"
+#endif
+layout(local_size_x = LOCAL) in;
+#include "lib/step.glsl"
+#include "lib/cache.glsl"
+#include "lib/rope.glsl"
+#if THREAD_ROWS == 0
+#include "lib/matvec.glsl"
+#else
+#include "lib/matmul.glsl"
+#endif
+
+layout(push_constant) uniform Args {
+    Floats x;
+    Uints w;
+    Floats q;
+    Uints k_cache;
+    Uints v_cache;
+    Uints pos;
+    Uints rows;
+#if LIVE
+    Uints step;
+#endif
+#if NORM > 0
+    Floats scale;
+#endif
+#if NORM == 2
+    Floats shift;
+#endif
+#if BIAS
+    Floats bias;
+#endif
+#if ROTARY > 0
+    Floats cos_table;
+    Floats sin_table;
+#endif
+} args;
+
+#if NORM > 0
+#define SCALE args.scale
+#else
+#define SCALE args.x
+#endif
+#if NORM == 2
+#define SHIFT args.shift
+#else
+#define SHIFT args.x
+#endif
+
+const bool TURN_QUADS = QUADS != 0;
+const bool TURN_INTERLEAVED = INTERLEAVED != 0;
+const uint HEAD_UNITS = TURN_QUADS ? D / 4u : ROTARY / 2u + (D - ROTARY);
+const uint TOTAL = (HQ + 2u * HKV) * HEAD_UNITS;
+
+uint unit_row(uint unit, uint part) {
+    return unit / HEAD_UNITS * D + rope_channel(unit % HEAD_UNITS, part, ROTARY, TURN_INTERLEAVED, TURN_QUADS);
+}
+
+void store_q(uint base, uint u, vec4 y) {
+    const uint parts = TURN_QUADS ? 4u : 2u;
+    [[unroll]] for (uint part = 0u; part < parts; part++) {
+        args.q.v[base + rope_channel(u, part, ROTARY, TURN_INTERLEAVED, TURN_QUADS)] = y[part];
+    }
+}
+
+void store_cache(Uints cache, uint base, uint u, vec4 y) {
+    uint first = base + rope_channel(u, 0u, ROTARY, TURN_INTERLEAVED, TURN_QUADS);
+#if QUADS
+    cache_store2(cache, first, y.xy);
+    cache_store2(cache, base + rope_channel(u, 2u, ROTARY, TURN_INTERLEAVED, TURN_QUADS), y.zw);
+#else
+    cache_store(cache, first, y.x);
+    cache_store(cache, base + rope_channel(u, 1u, ROTARY, TURN_INTERLEAVED, TURN_QUADS), y.y);
+#endif
+}
+
+void unit_store(uint row, uint unit, vec4 y) {
+    uint head = unit / HEAD_UNITS;
+    uint u = unit % HEAD_UNITS;
+    uint at = args.pos.v[POS_WORD] + row;
+    if (at >= C) {
+        return;
+    }
+#if BIAS
+    [[unroll]] for (uint part = 0u; part < 4u; part++) {
+        y[part] += args.bias.v[unit_row(unit, part)];
+    }
+#endif
+#if ROTARY > 0
+    if (head < HQ + HKV) {
+        y = rope_turn(y, u, ROTARY, TURN_INTERLEAVED, TURN_QUADS, args.cos_table, args.sin_table,
+                      min(at, TABLE - 1u) * (ROTARY / 2u));
+    }
+#endif
+    if (head < HQ) {
+        store_q((head * M + row) * D, u, y);
+    } else if (row < args.rows.v[ROWS_WORD]) {
+        if (head < HQ + HKV) {
+            store_cache(args.k_cache, ((head - HQ) * C + at) * D, u, y);
+        } else {
+            store_cache(args.v_cache, ((head - HQ - HKV) * C + at) * D, u, y);
+        }
+    }
+}
+
+void main() {
+#if LIVE
+    if (step_done(args.step)) {
+        return;
+    }
+#endif
+#if THREAD_ROWS == 0
+    for (uint i = gl_SubgroupID; i < UNITS; i += gl_NumSubgroups) {
+        uint unit = workgroup_index() * UNITS + i;
+        if (unit >= TOTAL) {
+            return;
+        }
+        uvec4 row = uvec4(unit_row(unit, 0u), unit_row(unit, 1u), unit_row(unit, 2u), unit_row(unit, 3u));
+        vec4 sums = matvec4(args.x, args.w, row, K, NORM, EPS, SCALE, SHIFT);
+        if (subgroupElect()) {
+            unit_store(0u, unit, sums);
+        }
+    }
+#else
+#if LIVE
+    uint live = min(args.rows.v[ROWS_WORD], M);
+#else
+    uint live = M;
+#endif
+    matmul(args.x, args.w, M, live, K, TOTAL, NORM, EPS, SCALE, SHIFT);
+#endif
+}

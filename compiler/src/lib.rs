@@ -5,3 +5,4 @@ pub mod graph;
 pub mod import;
 pub mod passes;
 pub mod plan;
+pub mod shaders;

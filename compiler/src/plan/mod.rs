@@ -1,6 +1,8 @@
 //! From graph to Program: numbers only, no text. In: fused graphs, one per bucket. Out: a `Program` and the recipe of its pool.
 //! Promise: the same input gives the same numbers, and every hazard has a barrier.
 
+pub mod kernels;
+
 use crate::graph::ValueId;
 use onnxcast_runtime::program::Kernel;
 

@@ -66,6 +66,8 @@ void main() {
     }
     barrier();
     if (gl_LocalInvocationIndex == 0u) {
+        top = best_value[0];
+        first = best_index[0];
         for (uint s = 1u; s < gl_NumSubgroups; s++) {
             if (best_value[s] > top || (best_value[s] == top && best_index[s] < first)) {
                 top = best_value[s];

@@ -1,0 +1,202 @@
+//! Puts a `Call` together. In: operands, defines and a grid, in the order a shader's contract lists them. Out: the call.
+//! Promise: the argument order is the push-constant order, and `writes` has a bit for each written argument.
+
+use crate::error::{Error, Result};
+use crate::graph::{DType, Graph, Node, ValueId};
+use crate::plan::{Call, Layout, Operand, Packing, Part, Precision};
+use onnxcast_runtime::program::{Kernel, Text};
+use std::fmt::Display;
+
+/// Most addresses in a push-constant block of 128 bytes.
+const MAX_ARGS: usize = 16;
+
+/// Most workgroups on one axis of a grid (the Vulkan minimum, and what lavapipe has).
+pub(super) const MAX_GROUPS: usize = 65_535;
+
+/// What every `select` function knows.
+#[derive(Clone, Copy)]
+pub(super) struct Cx<'a> {
+    pub graph: &'a Graph,
+    pub node: &'a Node,
+    pub precision: Precision,
+}
+
+impl<'a> Cx<'a> {
+    /// Input `i`, or an error that says which is missing.
+    pub fn input(&self, i: usize) -> Result<ValueId> {
+        self.node.input(i).ok_or_else(|| self.refuse(format!("input {i} is missing")))
+    }
+
+    pub fn shape(&self, i: usize) -> Result<&'a [usize]> {
+        Ok(self.graph.shape(self.input(i)?))
+    }
+
+    pub fn dtype(&self, i: usize) -> Result<DType> {
+        Ok(self.graph.ty(self.input(i)?).dtype)
+    }
+
+    pub fn out_shape(&self) -> &'a [usize] {
+        self.graph.shape(self.node.out())
+    }
+
+    pub fn out_dtype(&self) -> DType {
+        self.graph.ty(self.node.out()).dtype
+    }
+
+    pub fn refuse(&self, why: impl Into<String>) -> Error {
+        Error::new("kernels", format!("{}: {}", self.node.op.name(), why.into())).at(self.node.name.clone())
+    }
+
+    /// A value as kernels read it: constants from the pool as f32 or i32, the rest where the plan puts it.
+    pub fn operand(&self, id: ValueId) -> Operand {
+        let layout = if self.graph.ty(id).dtype.is_float() { Layout::F32 } else { Layout::I32 };
+        match self.graph.constant(id) {
+            Some(_) => packed(&[(id, false)], layout),
+            None => Operand::Value(id),
+        }
+    }
+
+    pub fn read(&self, i: usize) -> Result<Operand> {
+        Ok(self.operand(self.input(i)?))
+    }
+
+    /// Constant weight rows in the precision's type, one after the other.
+    pub fn weights(&self, inputs: &[usize], transpose: bool) -> Result<Operand> {
+        let layout = if self.precision == Precision::Fp16 { Layout::F16 } else { Layout::F32 };
+        self.constants(inputs, transpose, layout)
+    }
+
+    /// Constant vectors, one after the other, in f32.
+    pub fn vectors(&self, inputs: &[usize]) -> Result<Operand> {
+        self.constants(inputs, false, Layout::F32)
+    }
+
+    fn constants(&self, inputs: &[usize], transpose: bool, layout: Layout) -> Result<Operand> {
+        let mut parts = Vec::new();
+        for &i in inputs {
+            let id = self.input(i)?;
+            if self.graph.constant(id).is_none() {
+                return Err(self.refuse(format!("input {i} must be a constant to lie in the weight pool")));
+            }
+            parts.push((id, transpose));
+        }
+        Ok(packed(&parts, layout))
+    }
+
+    /// Bits of a stored weight and of a stored cache element.
+    pub fn weight_bits(&self) -> u32 {
+        if self.precision == Precision::Fp16 { 16 } else { 32 }
+    }
+
+    /// A scalar i32 in memory: where it is and which word of that. `pos` and `rows` live in the Step buffer.
+    pub fn word(&self, i: usize) -> Result<(Operand, u32)> {
+        let id = self.input(i)?;
+        Ok(match self.step_word(id) {
+            Some(word) => (Operand::Step, word),
+            None => (self.operand(id), 0),
+        })
+    }
+
+    fn step_word(&self, id: ValueId) -> Option<u32> {
+        if !self.graph.inputs.contains(&id) {
+            return None;
+        }
+        match self.graph.value(id).name.as_str() {
+            "pos" => Some(0),
+            "rows" => Some(1),
+            _ => None,
+        }
+    }
+
+    /// True in a graph that generates: rows past `step.rows` are padding, and nothing runs once `step.done` is set.
+    pub fn generates(&self) -> bool {
+        self.graph.inputs.iter().any(|id| self.step_word(*id) == Some(1))
+    }
+}
+
+pub(super) fn packed(parts: &[(ValueId, bool)], layout: Layout) -> Operand {
+    let parts = parts.iter().map(|&(value, transpose)| Part { value, transpose }).collect();
+    Operand::Weight(Packing { parts, layout })
+}
+
+/// A float as a GLSL literal that gives the same bits.
+pub(super) fn float(x: f32) -> String {
+    if x.is_finite() && x.is_sign_positive() {
+        format!("{x:?}")
+    } else if x.is_finite() {
+        format!("({x:?})")
+    } else {
+        format!("uintBitsToFloat({:#x}u)", x.to_bits())
+    }
+}
+
+/// Workgroups along x, and along y where x alone cannot hold them. Kernels number them `y * count_x + x` and check bounds.
+pub(super) fn groups(threads: usize, local: usize) -> [u32; 3] {
+    let n = threads.div_ceil(local).max(1);
+    let y = n.div_ceil(MAX_GROUPS);
+    [n.div_ceil(y) as u32, y as u32, 1]
+}
+
+/// A call in the making.
+pub(super) struct Builder {
+    name: String,
+    source: &'static str,
+    defines: Vec<(Text, Text)>,
+    args: Vec<Operand>,
+    writes: u32,
+}
+
+impl Builder {
+    pub fn new(source: &'static str, name: impl Into<String>) -> Builder {
+        Builder { name: name.into(), source, defines: Vec::new(), args: Vec::new(), writes: 0 }
+    }
+
+    pub fn define(mut self, name: &'static str, value: impl Display) -> Builder {
+        self.defines.push((name.into(), value.to_string().into()));
+        self
+    }
+
+    pub fn flag(self, name: &'static str, value: bool) -> Builder {
+        self.define(name, u32::from(value))
+    }
+
+    pub fn read(mut self, operand: Operand) -> Builder {
+        self.args.push(operand);
+        self
+    }
+
+    pub fn write(mut self, operand: Operand) -> Builder {
+        self.writes |= 1 << self.args.len();
+        self.args.push(operand);
+        self
+    }
+
+    /// Adds the Step buffer where the graph generates, and the define LIVE that says whether it did.
+    pub fn live(self, live: bool) -> Builder {
+        let b = self.flag("LIVE", live);
+        if live { b.read(Operand::Step) } else { b }
+    }
+
+    /// The call. Its note is the node's name and its output's shape.
+    pub fn build(self, cx: &Cx, grid: [u32; 3]) -> Result<Call> {
+        if grid.iter().any(|&n| n as usize > MAX_GROUPS) {
+            return Err(cx.refuse(format!("a grid of {grid:?} workgroups exceeds {MAX_GROUPS} on an axis")));
+        }
+        let note = format!("{} {:?}", cx.node.name, cx.out_shape());
+        self.finish(grid, note).map_err(|why| cx.refuse(why))
+    }
+
+    pub fn finish(self, grid: [u32; 3], note: String) -> Result<Call, String> {
+        if self.args.len() > MAX_ARGS {
+            return Err(format!("{} addresses do not fit the {MAX_ARGS} of a push-constant block", self.args.len()));
+        }
+        let kernel = Kernel {
+            name: self.name.into(),
+            source: self.source.into(),
+            defines: self.defines.into(),
+            args: self.args.len() as u32,
+            writes: self.writes,
+        };
+        Ok(Call { kernel, grid, args: self.args, note })
+    }
+}

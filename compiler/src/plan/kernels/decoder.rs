@@ -1,0 +1,140 @@
+//! The rest of a decoder. In: `CachedAttention`, `KvWrite`, `Rope`, `LastRow`, an embedding `Gather`. Out: one call each.
+//! Promise: cache rows outside the live ones are neither read nor written.
+
+use super::call::{Builder, Cx, float, groups};
+use crate::error::Result;
+use crate::graph::{Heads, Mask, Op};
+use crate::plan::{Call, Operand};
+
+const LOCAL: usize = 64;
+
+pub(super) fn cached_attention(cx: &Cx) -> Result<Vec<Call>> {
+    let Op::CachedAttention { heads, scale, mask } = cx.node.op else { return Ok(Vec::new()) };
+    let Heads { q, kv, dim } = heads;
+    let m = cx.shape(0)?[2];
+    let context = cx.shape(1)?[2];
+    let window = match mask {
+        Mask::Causal => 0,
+        Mask::Window(n) => n,
+        Mask::Full | Mask::Given => return Err(cx.refuse(format!("mask {mask:?} over a cache has no kernel"))),
+    };
+    let bits = cx.weight_bits();
+    if bits == 16 && !dim.is_multiple_of(4) {
+        return Err(cx.refuse(format!("a head of {dim} has no fp16 cache kernel; use fp32")));
+    }
+    let (pos, pos_word) = cx.word(3)?;
+    let query_rows = if m == 1 { 1 } else { 4 };
+    let name = format!("attend_f{bits}_m{m}_h{q}_{kv}_d{dim}_c{context}{}", window_name(window));
+    let b = Builder::new("cached_attention.comp", name)
+        .define("M", m)
+        .define("HQ", q)
+        .define("HKV", kv)
+        .define("D", dim)
+        .define("C", context)
+        .define("KV_BITS", bits)
+        .define("SCALE", float(scale))
+        .define("WINDOW", window)
+        .define("POS_WORD", pos_word)
+        .define("QUERY_ROWS", query_rows)
+        .define("LOCAL", attention_threads(cx, dim)?)
+        .read(Operand::Value(cx.input(0)?))
+        .read(Operand::Value(cx.input(1)?))
+        .read(Operand::Value(cx.input(2)?))
+        .write(Operand::Value(cx.node.out()))
+        .read(pos)
+        .live(cx.generates());
+    Ok(vec![b.build(cx, [q as u32, m.div_ceil(query_rows) as u32, 1])?])
+}
+
+/// Threads of an attention workgroup: a thread keeps four channels, or one where the head is no multiple of four.
+pub(super) fn attention_threads(cx: &Cx, dim: usize) -> Result<usize> {
+    let groups = if dim.is_multiple_of(4) { dim / 4 } else { dim };
+    match groups {
+        0..=64 => Ok(64),
+        65..=128 => Ok(128),
+        _ => Err(cx.refuse(format!("a head of {dim} channels has no attention kernel"))),
+    }
+}
+
+fn window_name(window: usize) -> String {
+    if window == 0 { String::new() } else { format!("_w{window}") }
+}
+
+pub(super) fn kv_write(cx: &Cx) -> Result<Vec<Call>> {
+    let (cache, new) = (cx.shape(0)?, cx.shape(1)?);
+    let (heads, context, dim, m) = (cache[1], cache[2], cache[3], new[2]);
+    let bits = cx.weight_bits();
+    if bits == 16 && !dim.is_multiple_of(2) {
+        return Err(cx.refuse(format!("a head of {dim} has no fp16 cache kernel; use fp32")));
+    }
+    let ((pos, pos_word), (rows, rows_word)) = (cx.word(2)?, cx.word(3)?);
+    let b = Builder::new("kv_write.comp", format!("kv_write_f{bits}_m{m}_h{heads}_d{dim}_c{context}"))
+        .define("M", m)
+        .define("HKV", heads)
+        .define("D", dim)
+        .define("C", context)
+        .define("KV_BITS", bits)
+        .define("POS_WORD", pos_word)
+        .define("ROWS_WORD", rows_word)
+        .read(cx.read(1)?)
+        .write(Operand::Value(cx.node.out()))
+        .read(pos)
+        .read(rows);
+    let width = if bits == 16 { 2 } else { 1 };
+    Ok(vec![b.build(cx, groups(heads * m * dim / width, LOCAL))?])
+}
+
+pub(super) fn rope(cx: &Cx) -> Result<Vec<Call>> {
+    let Op::Rope { form } = cx.node.op else { return Ok(Vec::new()) };
+    let x = cx.shape(0)?;
+    let (heads, m, dim) = (x[0] * x[1], x[2], x[3]);
+    let (pos, pos_word) = cx.word(3)?;
+    let b = Builder::new("rope.comp", format!("rope_f32_h{heads}_m{m}_d{dim}_r{}", form.rotary))
+        .define("M", m)
+        .define("HEADS", heads)
+        .define("D", dim)
+        .define("ROTARY", form.rotary)
+        .define("TABLE", cx.shape(1)?[0])
+        .flag("INTERLEAVED", form.interleaved)
+        .define("POS_WORD", pos_word)
+        .read(cx.read(0)?)
+        .read(cx.read(1)?)
+        .read(cx.read(2)?)
+        .write(Operand::Value(cx.node.out()))
+        .read(pos);
+    Ok(vec![b.build(cx, groups(heads * m * dim, LOCAL))?])
+}
+
+pub(super) fn last_row(cx: &Cx) -> Result<Vec<Call>> {
+    let x = cx.shape(0)?;
+    let (m, k) = (x[1], x[2]);
+    let (rows, word) = cx.word(1)?;
+    let b = Builder::new("last_row.comp", format!("last_row_f32_m{m}_k{k}"))
+        .define("M", m)
+        .define("K", k)
+        .define("ROWS_WORD", word)
+        .read(cx.read(0)?)
+        .read(rows)
+        .write(Operand::Value(cx.node.out()));
+    Ok(vec![b.build(cx, groups(k, LOCAL))?])
+}
+
+/// Rows of a constant float table, stored in the precision's type.
+pub(super) fn gather_rows(cx: &Cx) -> Result<Vec<Call>> {
+    let table = cx.shape(0)?;
+    let (rows, k) = (table[0], table[1]);
+    let index = cx.input(1)?;
+    let m = cx.graph.ty(index).elements();
+    let bits = cx.weight_bits();
+    let live = cx.generates() && cx.graph.inputs.contains(&index);
+    let b = Builder::new("gather_rows.comp", format!("gather_f{bits}_m{m}_k{k}_rows{rows}"))
+        .define("M", m)
+        .define("K", k)
+        .define("ROWS", rows)
+        .define("WEIGHT_BITS", bits)
+        .read(cx.weights(&[0], false)?)
+        .read(cx.read(1)?)
+        .write(Operand::Value(cx.node.out()))
+        .live(live);
+    Ok(vec![b.build(cx, groups(m * k, LOCAL))?])
+}

@@ -1,0 +1,126 @@
+//! The GLSL of every kernel. In: a `Kernel` (source file and defines). Out: its SPIR-V, or the files that make it. Promise: the
+//! same compiler, target and settings as `vulkano_shaders::shader!`, so in-process and built-in modules are the same program.
+
+use crate::error::{Error, Result};
+use onnxcast_runtime::program::Kernel;
+use shaderc::{CompileOptions, Compiler, EnvVersion, ResolvedInclude, ShaderKind, SpirvVersion, TargetEnv};
+use std::collections::BTreeSet;
+
+macro_rules! files {
+    ($($name:literal),* $(,)?) => {
+        /// Every shader file: path under the shader folder, text.
+        pub const FILES: &[(&str, &str)] = &[$(($name, include_str!($name))),*];
+    };
+}
+
+files![
+    "argmax.comp",
+    "cached_attention.comp",
+    "gated_linear.comp",
+    "gather_rows.comp",
+    "kv_write.comp",
+    "last_row.comp",
+    "lib/attention.glsl",
+    "lib/cache.glsl",
+    "lib/matmul.glsl",
+    "lib/matvec.glsl",
+    "lib/memory.glsl",
+    "lib/norm.glsl",
+    "lib/prelude.glsl",
+    "lib/rope.glsl",
+    "lib/step.glsl",
+    "lib/unary.glsl",
+    "lib/weights.glsl",
+    "linear.comp",
+    "qkv.comp",
+    "rope.comp",
+];
+
+/// The text of a shader file.
+pub fn text(path: &str) -> Option<&'static str> {
+    FILES.iter().find(|(name, _)| *name == path).map(|(_, text)| *text)
+}
+
+/// A shader and all that it includes, directly or not, sorted by path.
+pub fn closure(source: &str) -> Result<Vec<(&'static str, &'static str)>> {
+    let mut found = BTreeSet::new();
+    let mut open = vec![source.to_string()];
+    while let Some(path) = open.pop() {
+        let (name, text) = FILES
+            .iter()
+            .find(|(name, _)| *name == path)
+            .ok_or_else(|| Error::new("shaders", format!("there is no shader file '{path}'")))?;
+        if found.insert((*name, *text)) {
+            open.extend(includes(text).map(|inner| resolve(name, inner)));
+        }
+    }
+    Ok(found.into_iter().collect())
+}
+
+/// The quoted paths of a file's `#include` lines.
+fn includes(text: &str) -> impl Iterator<Item = &str> {
+    text.lines().filter_map(|line| line.trim().strip_prefix("#include \"")?.strip_suffix('"'))
+}
+
+/// `inner` as written in `outer`, as a path under the shader folder.
+fn resolve(outer: &str, inner: &str) -> String {
+    match outer.rsplit_once('/') {
+        Some((folder, _)) => format!("{folder}/{inner}"),
+        None => inner.to_string(),
+    }
+}
+
+/// Compiles a kernel to SPIR-V 1.6 for Vulkan 1.3. Takes some tens of milliseconds.
+pub fn compile(kernel: &Kernel) -> Result<Vec<u32>> {
+    let place = || format!("kernel {}", kernel.name);
+    let source = text(&kernel.source)
+        .ok_or_else(|| Error::new("shaders", format!("there is no shader file '{}'", kernel.source)).at(place()))?;
+    let missing = || Error::new("shaders", "shaderc could not be initialised");
+    let compiler = Compiler::new().ok_or_else(missing)?;
+    let mut options = CompileOptions::new().ok_or_else(missing)?;
+    options.set_target_env(TargetEnv::Vulkan, EnvVersion::Vulkan1_3 as u32);
+    options.set_target_spirv(SpirvVersion::V1_6);
+    options.set_include_callback(|inner, _, outer, _| {
+        let path = resolve(outer, inner);
+        let content = text(&path).ok_or_else(|| format!("there is no shader file '{path}'"))?;
+        Ok(ResolvedInclude { resolved_name: path, content: content.to_string() })
+    });
+    for (name, value) in kernel.defines.iter() {
+        options.add_macro_definition(name, Some(value));
+    }
+    compiler
+        .compile_into_spirv(source, ShaderKind::Compute, &kernel.source, "main", Some(&options))
+        .map(|artifact| artifact.as_binary().to_vec())
+        .map_err(|e| Error::new("shaders", e.to_string()).at(place()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_closure_holds_what_includes_include() {
+        let names: Vec<&str> = closure("linear.comp").unwrap().into_iter().map(|(name, _)| name).collect();
+        assert!(names.contains(&"lib/memory.glsl") && names.contains(&"lib/matmul.glsl"), "{names:?}");
+    }
+
+    #[test]
+    fn a_missing_define_is_an_error_that_names_it() {
+        let kernel = Kernel {
+            name: "linear_without_shape".into(),
+            source: "linear.comp".into(),
+            defines: vec![("M".into(), "1".into())].into(),
+            args: 3,
+            writes: 4,
+        };
+        let message = compile(&kernel).unwrap_err().to_string();
+        assert!(message.contains("define M K N"), "{message}");
+    }
+
+    #[test]
+    fn every_file_opens_with_its_contract() {
+        for (name, text) in FILES {
+            assert!(text.starts_with("// "), "{name} has no contract");
+        }
+    }
+}

@@ -147,12 +147,7 @@ pub(super) fn gated(cx: &Cx) -> Result<Vec<Call>> {
     let n = cx.out_shape().last().copied().unwrap_or(1);
     let shape = Shape::new(m, n.div_ceil(2));
     let bits = cx.weight_bits();
-    let name = format!(
-        "gated_{}_f{bits}_m{m}_k{k}_n{n}{}{}",
-        shape.family(),
-        norm_name(folded),
-        act_name(Some(act)),
-    );
+    let name = format!("gated_{}_f{bits}_m{m}_k{k}_n{n}{}{}", shape.family(), norm_name(folded), act_name(Some(act)),);
     let b = Builder::new("gated_linear.comp", name)
         .define("M", m)
         .define("K", k)
@@ -180,7 +175,9 @@ fn turn(cx: &Cx, dim: usize, rope: Option<Rotary>) -> Result<Turn> {
     let (rotary, interleaved) = rope.map_or((0, false), |r| (r.rotary, r.interleaved));
     let quads = rotary.is_multiple_of(4) && dim.is_multiple_of(4);
     if !quads && cx.weight_bits() == 16 {
-        return Err(cx.refuse(format!("a head of {dim} with {rotary} rotary channels has no fp16 cache kernel; use fp32")));
+        return Err(
+            cx.refuse(format!("a head of {dim} with {rotary} rotary channels has no fp16 cache kernel; use fp32"))
+        );
     }
     let units = if quads { dim / 4 } else { rotary / 2 + (dim - rotary) };
     Ok(Turn { rotary, interleaved, quads, units })

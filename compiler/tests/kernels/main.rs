@@ -1,0 +1,4 @@
+//! Kernels against the interpreter, on any Vulkan device, and against spirv-val where it is installed.
+
+mod nodes;
+mod spirv;

@@ -4,11 +4,12 @@
 use onnxcast::graph::DType;
 use onnxcast::graph::eval::Array;
 
-/// Relative and absolute tolerance. The expected values come from numpy, often in the type itself.
+/// Relative and absolute tolerance. The expected values come from numpy, often in the type itself; some were typed with four
+/// digits, for which ONNX's own runner allows 1e-3 of float32.
 fn tolerance(dtype: DType) -> (f64, f64) {
     match dtype {
         DType::F64 => (1e-7, 1e-9),
-        DType::F32 => (1e-4, 1e-5),
+        DType::F32 => (1e-3, 1e-5),
         DType::F16 => (4e-3, 2e-3),
         DType::BF16 => (2e-2, 1e-2),
         _ => (0.0, 0.0),

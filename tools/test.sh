@@ -12,6 +12,8 @@ trap 'rm -f "$log"' EXIT
 tools/check.sh
 say "modelgen"
 PYTHONPATH=tools .cache/venv/bin/python -m pytest -q -p no:cacheprovider tools | tee -a "$log"
+say "conformance cases"
+tools/fetch_conformance.sh
 say "compiler and runtime"
 cargo test --locked --workspace --exclude onnxcast-model 2>&1 | tee -a "$log"
 for model in tiny smollm2; do tools/model.sh "$model"; done

@@ -12,6 +12,9 @@ use std::path::{Path, PathBuf};
 /// The ai.onnx versions we know.
 pub const OPSETS: std::ops::RangeInclusive<i64> = 11..=24;
 
+/// Operators that mean the same since the version beside them; a model of these alone may be older than [`OPSETS`].
+const UNCHANGED: &[(&str, i64)] = &[("And", 7), ("Identity", 1), ("Not", 1), ("Or", 7), ("Transpose", 1), ("Xor", 7)];
+
 /// Version of each operator domain; "ai.onnx" is spelled "".
 pub type Opsets = HashMap<String, i64>;
 
@@ -61,6 +64,7 @@ fn check_opset(proto: &ModelProto, opsets: &Opsets) -> Result<()> {
     }
     match opsets.get("") {
         Some(v) if OPSETS.contains(v) => Ok(()),
+        Some(v) if proto.graph.node.iter().all(|n| unchanged(n, *v)) => Ok(()),
         Some(v) => Err(Error::new(
             "import",
             format!("the model uses ai.onnx opset {v}; {} to {} are supported", OPSETS.start(), OPSETS.end()),
@@ -69,6 +73,11 @@ fn check_opset(proto: &ModelProto, opsets: &Opsets) -> Result<()> {
         None => Err(Error::new("import", "the model does not say which ai.onnx opset it uses")
             .hint("the file may be truncated; export it again")),
     }
+}
+
+fn unchanged(node: &NodeProto, opset: i64) -> bool {
+    let since = UNCHANGED.iter().find(|(op, _)| *op == node.op_type);
+    domain_name(&node.domain).is_empty() && since.is_some_and(|(_, since)| opset >= *since)
 }
 
 /// Graphs held by an attribute (bodies of If and Loop).

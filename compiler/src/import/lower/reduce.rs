@@ -129,11 +129,8 @@ fn lp_norm(cx: &mut Cx, call: &Call) -> Outcome {
         p => return Err(invalid(format!("p is {p}, neither 1 nor 2"))),
     };
     let norm = cx.reduce(kind, x, &[axis], "norm")?;
-    // A row of zeros stays zeros.
-    let zero = cx.with_scalar(BinaryOp::Equal, norm, 0.0, "zero")?;
-    let one = cx.scalar(cx.dtype(x), 1.0);
-    let safe = cx.op(Op::Where, &[zero, one, norm], "safe")?;
-    Ok(vec![cx.binary(BinaryOp::Div, x, safe, "")?])
+    // As ONNX defines it: a row of zeros gives NaN.
+    Ok(vec![cx.binary(BinaryOp::Div, x, norm, "")?])
 }
 
 fn mean_variance(cx: &mut Cx, call: &Call) -> Outcome {

@@ -1,9 +1,9 @@
 //! The executable's command line. In: a model and the arguments. Out: answers on stdout, remarks on stderr, an exit code. Promise:
 //! every failure is one line that says what to do, and none is a panic.
 
-mod args;
+pub mod args;
 mod chat;
-mod generate;
+pub mod generate;
 mod interrupt;
 mod out;
 #[cfg(test)]

@@ -1,0 +1,177 @@
+//! What a run costs. In: a program. Out: dispatches, barriers and bytes of weights and cache for a test of some length. Promise:
+//! counted from the program alone, so the figures are the same on every device.
+
+use std::collections::BTreeSet;
+
+use crate::program::{Arg, Bucket, Phase, Program};
+
+/// Totals of one or several runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cost {
+    pub dispatches: u64,
+    pub barriers: u64,
+    /// Bytes of weights read, each tensor once a run.
+    pub weight_bytes: u64,
+    /// Bytes of KV cache read.
+    pub cache_bytes: u64,
+}
+
+impl Cost {
+    fn plus(self, other: Cost, times: u64) -> Cost {
+        Cost {
+            dispatches: self.dispatches + other.dispatches * times,
+            barriers: self.barriers + other.barriers * times,
+            weight_bytes: self.weight_bytes + other.weight_bytes * times,
+            cache_bytes: self.cache_bytes + other.cache_bytes * times,
+        }
+    }
+
+    pub fn bytes(&self) -> u64 {
+        self.weight_bytes + self.cache_bytes
+    }
+}
+
+/// One run of a bucket; `head` is false for a chunk that is not a prompt's last. The cache is left out.
+pub fn run(program: &Program, bucket: &Bucket, head: bool) -> Cost {
+    let mut cost = Cost::default();
+    let (mut whole, mut rows) = (BTreeSet::new(), 0);
+    for block in bucket.blocks.iter().filter(|b| head || b.phase == Phase::Body) {
+        let repetitions = block.table.len() as u64;
+        cost.dispatches += repetitions * block.dispatches.len() as u64;
+        cost.barriers += repetitions * block.dispatches.iter().filter(|d| d.barrier).count() as u64;
+        for dispatch in block.dispatches.iter() {
+            let gathers = program.kernels.get(dispatch.kernel as usize).is_some_and(|k| k.source.starts_with("gather"));
+            for row in block.table.iter() {
+                for tensor in dispatch.args.iter().filter_map(|&arg| weight(arg, row)) {
+                    if gathers {
+                        rows += row_bytes(program, tensor) * u64::from(bucket.rows);
+                    } else {
+                        whole.insert(tensor);
+                    }
+                }
+            }
+        }
+    }
+    let bytes = whole.iter().filter_map(|&i| program.tensors.get(i as usize)).map(|t| t.bytes).sum::<u64>();
+    cost.weight_bytes = bytes + rows;
+    cost
+}
+
+fn weight(arg: Arg, row: &[Arg]) -> Option<u32> {
+    match arg {
+        Arg::Weight(i) => Some(i),
+        Arg::Column(c) => match row.get(c as usize) {
+            Some(Arg::Weight(i)) => Some(*i),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Bytes of one row of a table.
+fn row_bytes(program: &Program, tensor: u32) -> u64 {
+    program.tensors.get(tensor as usize).map_or(0, |t| t.bytes / u64::from(t.shape.first().copied().unwrap_or(1).max(1)))
+}
+
+/// Bytes of cache that one token takes in all layers.
+pub fn cache_row_bytes(program: &Program) -> u64 {
+    let Some(decoder) = &program.decoder else { return 0 };
+    let context = decoder.context.max(1);
+    let caches = program.states.iter().filter(|s| s.shape.len() == 3 && s.shape.get(1) == Some(&context));
+    caches.map(|s| s.bytes / u64::from(context)).sum()
+}
+
+/// A prompt of `tokens` in an empty cache; none where the program is no decoder.
+pub fn prompt(program: &Program, tokens: u32) -> Option<Cost> {
+    let bucket = program.buckets.get(program.decoder.as_ref()?.prefill as usize)?;
+    let rows = bucket.rows.max(1);
+    let chunks = u64::from(tokens.div_ceil(rows).max(1));
+    let cost = run(program, bucket, true).plus(run(program, bucket, false), chunks - 1);
+    // A chunk reads the rows before its end.
+    let read: u64 = (1..=chunks).map(|c| (c * u64::from(rows)).min(u64::from(tokens))).sum();
+    Some(Cost { cache_bytes: read * cache_row_bytes(program), ..cost })
+}
+
+/// `tokens` decode steps behind `depth` rows of cache; none where the program is no decoder.
+pub fn answer(program: &Program, depth: u32, tokens: u32) -> Option<Cost> {
+    let bucket = program.buckets.get(program.decoder.as_ref()?.decode as usize)?;
+    let cost = Cost::default().plus(run(program, bucket, true), u64::from(tokens));
+    let read: u64 = (1..=u64::from(tokens)).map(|t| u64::from(depth) + t).sum();
+    Some(Cost { cache_bytes: read * cache_row_bytes(program), ..cost })
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::program::{Block, Decoder, Dispatch, Elem, Kernel, State, Tensor};
+
+    fn kernel(source: &'static str) -> Kernel {
+        Kernel { name: source.into(), source: source.into(), defines: vec![].into(), args: 2, writes: 2 }
+    }
+
+    fn dispatch(kernel: u32, arg: Arg, barrier: bool) -> Dispatch {
+        let args = vec![arg, Arg::Arena(0)].into();
+        Dispatch { kernel, grid: [1, 1, 1], args, barrier, note: "layer {l}".into() }
+    }
+
+    fn tensor(name: &'static str, rows: u32, bytes: u64) -> Tensor {
+        Tensor { name: name.into(), layout: "rows_f32".into(), shape: vec![rows, 4].into(), bytes }
+    }
+
+    /// Two layers of one dispatch each between an embedding and a head that share a table of 10 rows.
+    pub(crate) fn toy() -> Program {
+        let body = |table: Vec<Vec<Arg>>, d: Dispatch, phase| Block {
+            phase,
+            table: table.into_iter().map(Into::into).collect::<Vec<_>>().into(),
+            dispatches: vec![d].into(),
+        };
+        let bucket = |name: &'static str, rows| Bucket {
+            name: name.into(),
+            rows,
+            arena_bytes: 64,
+            inputs: vec![].into(),
+            outputs: vec![].into(),
+            blocks: vec![
+                body(vec![vec![]], dispatch(0, Arg::Weight(0), false), Phase::Body),
+                body(vec![vec![Arg::Weight(1)], vec![Arg::Weight(2)]], dispatch(1, Arg::Column(0), true), Phase::Body),
+                body(vec![vec![]], dispatch(1, Arg::Weight(0), true), Phase::Head),
+            ]
+            .into(),
+        };
+        let cache = State { name: "k".into(), bytes: 800, shape: vec![2, 100, 2].into(), dtype: Elem::F16 };
+        Program {
+            name: "toy".into(),
+            plan_hash: "0".into(),
+            kernels: vec![kernel("gather_rows.comp"), kernel("linear.comp")].into(),
+            tensors: vec![tensor("table", 10, 1000), tensor("w0", 4, 64), tensor("w1", 4, 64)].into(),
+            states: vec![cache].into(),
+            buckets: vec![bucket("prefill", 8), bucket("decode", 1)].into(),
+            decoder: Some(Decoder { context: 100, vocab: 10, decode: 1, prefill: 0 }),
+        }
+    }
+
+    #[test]
+    fn a_decode_step_reads_every_weight_once_and_one_row_of_the_embedding() {
+        let cost = run(&toy(), &toy().buckets[1], true);
+        assert_eq!(cost, Cost { dispatches: 4, barriers: 3, weight_bytes: 1000 + 64 + 64 + 100, cache_bytes: 0 });
+    }
+
+    #[test]
+    fn a_prompt_runs_its_head_once_however_many_chunks_it_has() {
+        let cost = prompt(&toy(), 17).unwrap();
+        assert_eq!((cost.dispatches, cost.barriers), (3 + 3 + 4, 2 + 2 + 3));
+        assert_eq!(cost.cache_bytes, (8 + 16 + 17) * 8);
+    }
+
+    #[test]
+    fn an_answer_reads_a_growing_cache() {
+        let cost = answer(&toy(), 5, 2).unwrap();
+        assert_eq!((cost.dispatches, cost.cache_bytes), (8, (6 + 7) * 8));
+    }
+
+    #[test]
+    fn a_graph_that_is_no_decoder_has_no_tokens_to_count() {
+        let program = Program { decoder: None, ..toy() };
+        assert_eq!((prompt(&program, 1), answer(&program, 0, 1), cache_row_bytes(&program)), (None, None, 0));
+    }
+}

@@ -29,7 +29,10 @@ pub struct Row {
 
 /// Measures all rows; `told` hears of each before it starts.
 pub fn measure(
-    session: &mut dyn Generator, program: &Program, options: &Bench, told: &mut dyn FnMut(&str),
+    session: &mut dyn Generator,
+    program: &Program,
+    options: &Bench,
+    told: &mut dyn FnMut(&str),
 ) -> Result<Vec<Row>> {
     let decoder = program.decoder.as_ref().ok_or_else(|| {
         Error::usage("this model generates no tokens, so there is nothing to bench").hint("time `run` instead")
@@ -71,7 +74,9 @@ fn repeat(times: u32, run: &mut dyn FnMut(u32) -> Result<Duration>) -> Result<Ve
 /// Ids that differ from the first on, so that no row of the cache can be kept from one repetition to the next.
 fn ids(count: u32, vocab: u32, repetition: u32) -> Vec<u32> {
     let vocab = vocab.max(1);
-    (0..count).map(|i| (repetition.wrapping_mul(101).wrapping_add(i.wrapping_mul(7919)).wrapping_add(1)) % vocab).collect()
+    (0..count)
+        .map(|i| (repetition.wrapping_mul(101).wrapping_add(i.wrapping_mul(7919)).wrapping_add(1)) % vocab)
+        .collect()
 }
 
 fn time_prompt(session: &mut dyn Generator, tokens: u32, vocab: u32, repetition: u32) -> Result<Duration> {
@@ -127,7 +132,17 @@ impl Row {
 }
 
 const COLUMNS: [&str; 12] = [
-    "model", "precision", "device", "test", "t/s", "min", "max", "ms/token", "MB/token", "GB/s", "dispatches/token",
+    "model",
+    "precision",
+    "device",
+    "test",
+    "t/s",
+    "min",
+    "max",
+    "ms/token",
+    "MB/token",
+    "GB/s",
+    "dispatches/token",
     "barriers/token",
 ];
 
@@ -146,7 +161,11 @@ pub fn print(head: &Head, rows: &[Row], table: Table) -> String {
         }
         Table::Csv => {
             let quoted = |cell: &String| {
-                if cell.contains([',', '"', '\n']) { format!("\"{}\"", cell.replace('"', "\"\"")) } else { cell.clone() }
+                if cell.contains([',', '"', '\n']) {
+                    format!("\"{}\"", cell.replace('"', "\"\""))
+                } else {
+                    cell.clone()
+                }
             };
             let line = |row: &Row| cells(row).iter().map(quoted).collect::<Vec<_>>().join(",");
             std::iter::once(COLUMNS.join(",")).chain(rows.iter().map(line)).collect()
@@ -219,7 +238,8 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_the_context_is_refused_with_the_numbers() {
-        let error = measure(&mut Fast::default(), &cost::tests::toy(), &options(&[], &[60], 40), &mut |_| {}).err().unwrap();
+        let error =
+            measure(&mut Fast::default(), &cost::tests::toy(), &options(&[], &[60], 40), &mut |_| {}).err().unwrap();
         assert!(error.to_string().contains("40 tokens before and 60 after do not fit the context of 100"), "{error}");
     }
 
@@ -233,8 +253,14 @@ mod tests {
         let last = "| m | fp16 | soft, \"x\" | tg2 | 100.00 | 50.00 | 200.00 | 10.000 | 2.00 | 0.2 | 10.0 | 5.0 |";
         assert_eq!(md.lines().last(), Some(last));
         let csv = print(&head, &rows, Table::Csv);
-        assert_eq!(csv.lines().last(), Some("m,fp16,\"soft, \"\"x\"\"\",tg2,100.00,50.00,200.00,10.000,2.00,0.2,10.0,5.0"));
+        assert_eq!(
+            csv.lines().last(),
+            Some("m,fp16,\"soft, \"\"x\"\"\",tg2,100.00,50.00,200.00,10.000,2.00,0.2,10.0,5.0")
+        );
         let json: Value = serde_json::from_str(&print(&head, &rows, Table::Json)).unwrap();
-        assert_eq!((&json[0]["tokens_per_second"]["median"], &json[0]["dispatches_per_token"]), (&json!(100.0), &json!(10.0)));
+        assert_eq!(
+            (&json[0]["tokens_per_second"]["median"], &json[0]["dispatches_per_token"]),
+            (&json!(100.0), &json!(10.0))
+        );
     }
 }

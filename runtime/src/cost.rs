@@ -70,7 +70,10 @@ fn weight(arg: Arg, row: &[Arg]) -> Option<u32> {
 
 /// Bytes of one row of a table.
 fn row_bytes(program: &Program, tensor: u32) -> u64 {
-    program.tensors.get(tensor as usize).map_or(0, |t| t.bytes / u64::from(t.shape.first().copied().unwrap_or(1).max(1)))
+    program
+        .tensors
+        .get(tensor as usize)
+        .map_or(0, |t| t.bytes / u64::from(t.shape.first().copied().unwrap_or(1).max(1)))
 }
 
 /// Bytes of cache that one token takes in all layers.

@@ -190,7 +190,8 @@ fn larger(a: f32, b: f32) -> f32 {
 
 /// The lowest of the best, as the sampling kernel has it.
 pub fn argmax(logits: &[f32]) -> u32 {
-    let best = logits.iter().enumerate().fold((0, f32::NEG_INFINITY), |best, (i, &x)| if x > best.1 { (i, x) } else { best });
+    let best =
+        logits.iter().enumerate().fold((0, f32::NEG_INFINITY), |best, (i, &x)| if x > best.1 { (i, x) } else { best });
     best.0 as u32
 }
 

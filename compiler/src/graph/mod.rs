@@ -3,6 +3,8 @@
 
 mod dtype;
 pub mod eval;
+#[cfg(test)]
+mod grow;
 mod infer;
 mod names;
 mod op;

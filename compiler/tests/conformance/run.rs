@@ -89,8 +89,8 @@ fn load(case: &Case) -> Result<Graph, Error> {
         .or_else(|first| with(&shape_like).or_else(|_| with(&|a| shape_like(a) || scalar(a))).map_err(|_| first))
 }
 
-/// The reason without the places, which are this machine's.
+/// The first reason, without the node that it is about.
 fn reason(error: &Error) -> String {
-    let text = error.what.lines().last().unwrap_or_default().trim();
-    text.to_string()
+    let line = error.what.lines().find(|l| l.trim_start().starts_with("node ")).unwrap_or(&error.what).trim();
+    line.split_once("): ").map_or(line, |(_, reason)| reason).to_string()
 }

@@ -1,4 +1,5 @@
 use super::{parse, print};
+use crate::graph::grow::grown;
 use crate::graph::*;
 use proptest::prelude::*;
 
@@ -119,103 +120,6 @@ fn mistakes_name_their_line() {
     for (text, want) in table {
         let said = parse(text).unwrap_err().to_string();
         assert!(said.contains(want), "{text:?}: {said}");
-    }
-}
-
-/// A graph grown from a seed: every operator is offered random operands and attributes, and stays where `infer` agrees.
-fn grown(seed: u64) -> Graph {
-    let mut rng = Rng(seed);
-    let mut g = Graph { name: rng.name(), ..Graph::default() };
-    for _ in 0..3 {
-        let ty = rng.ty();
-        let name = rng.name();
-        g.add_input(name, ty);
-    }
-    for _ in 0..3 {
-        let ty = rng.ty();
-        let zeros =
-            eval::Array::new(ty.dtype, ty.shape.clone(), eval::Values::Int((0..ty.elements() as i64).collect()));
-        let name = rng.name();
-        g.add_const(name, zeros.to_tensor());
-    }
-    for _ in 0..200 {
-        let op = rng.op();
-        let (least, most) = operands::arity(&op);
-        let count = least + rng.below(most.min(least + 2) - least + 1);
-        let inputs: Vec<_> = (0..count).map(|_| Some(ValueId(rng.below(g.values.len()) as u32))).collect();
-        let name = rng.name();
-        let _ = g.push(op, &inputs, &name);
-    }
-    for i in 0..2 {
-        let value = ValueId(rng.below(g.values.len()) as u32);
-        g.outputs.push(Output { name: format!("{}{i}", rng.name()), value });
-    }
-    g
-}
-
-struct Rng(u64);
-
-impl Rng {
-    fn below(&mut self, n: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        ((self.0 >> 33) as usize) % n.max(1)
-    }
-
-    fn pick<T: Copy>(&mut self, all: &[T]) -> T {
-        all[self.below(all.len())]
-    }
-
-    fn flag(&mut self) -> bool {
-        self.below(2) == 1
-    }
-
-    fn name(&mut self) -> String {
-        let base = self.pick(&["x", "/layers.0/mul", "a b", "", "twin", "\"q\"", "é#", "0", "_", "->", "w.1"]);
-        if self.flag() { format!("{base}{}", self.below(1000)) } else { base.into() }
-    }
-
-    fn shape(&mut self) -> Vec<usize> {
-        let rank = self.below(4);
-        (0..rank).map(|_| self.pick(&[1, 2, 4])).collect()
-    }
-
-    fn ty(&mut self) -> Ty {
-        let dtype = if self.flag() { DType::F32 } else { self.pick(&DType::ALL) };
-        Ty { dtype, shape: self.shape() }
-    }
-
-    fn num(&mut self) -> f32 {
-        self.pick(&[0.0, 1.0, 1e-6, 0.044715, -3.5e20])
-    }
-
-    fn norm(&mut self) -> Option<Norm> {
-        let eps = self.num();
-        self.pick(&[None, Some(Norm::Rms { eps }), Some(Norm::Layer { eps })])
-    }
-
-    fn axes(&mut self) -> Vec<usize> {
-        let n = self.below(3);
-        (0..n).collect()
-    }
-
-    fn op(&mut self) -> Op {
-        let (axis, keep, last) = (self.below(3), self.flag(), self.flag());
-        match self.below(24) {
-            0..6 => Op::Unary(self.pick(UnaryOp::ALL)),
-            6..12 => Op::Binary(self.pick(BinaryOp::ALL)),
-            12 => Op::Cast { to: self.pick(&DType::ALL) },
-            13 => Op::Reduce { kind: self.pick(ReduceOp::ALL), axes: self.axes(), keep },
-            14 => Op::ArgMax { axis, keep, last },
-            15 => Op::TopK { k: 1, axis, largest: keep, sorted: last },
-            16 => Op::Concat { axis },
-            17 => Op::Split { axis, sizes: vec![1, 1] },
-            18 => Op::Transpose { perm: self.pick(&[&[0][..], &[1, 0], &[2, 0, 1]]).to_vec() },
-            19 => Op::Reshape { shape: self.shape() },
-            20 => Op::Expand { shape: self.shape() },
-            21 => Op::Gemm { alpha: self.num(), beta: self.num(), trans_a: keep, trans_b: last },
-            22 => Op::Clip,
-            _ => Op::Linear { norm: self.norm(), bias: keep, act: None, residual: last, nk: self.flag() },
-        }
     }
 }
 

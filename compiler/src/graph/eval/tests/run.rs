@@ -1,7 +1,9 @@
 use super::*;
 use crate::error::Result;
+use crate::graph::grow::{counting as any_counting, grown};
 use crate::graph::{BinaryOp, Graph, Output, Tensor, Ty, UnaryOp, ValueId, eval};
-use std::collections::HashMap;
+use proptest::prelude::*;
+use std::collections::{HashMap, HashSet};
 
 /// y = exp(x + 1), and z = -x.
 fn graph() -> Result<(Graph, [ValueId; 3])> {
@@ -50,4 +52,41 @@ fn every_type_survives_bytes() {
     }
     let low = ints(DType::U64, &[-1]);
     assert_eq!(Array::from_tensor(&low.to_tensor()).unwrap(), low);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    /// Operators alone, on whatever came before: no panic, and the type that `infer` promised.
+    #[test]
+    fn every_operator_gives_what_infer_says_or_an_error(seed: u64) {
+        let g = grown(seed);
+        let mut values: HashMap<ValueId, Array> = HashMap::new();
+        for (i, value) in g.values.iter().enumerate() {
+            values.insert(ValueId(i as u32), any_counting(&value.ty));
+        }
+        for n in &g.nodes {
+            let inputs: Vec<Option<&Array>> = n.inputs.iter().map(|v| v.and_then(|v| values.get(&v))).collect();
+            if let Ok(out) = node(&n.op, &inputs) {
+                for (&v, array) in n.outputs.iter().zip(out) {
+                    prop_assert_eq!(&array.ty(), g.ty(v), "{:?}", n.op);
+                    prop_assert_eq!(array.data.len(), array.ty().elements(), "{:?}", n.op);
+                    values.insert(v, array);
+                }
+            }
+        }
+    }
+}
+
+/// The property above means something only if the graphs hold every operator.
+#[test]
+fn grown_graphs_reach_every_operator() {
+    let graphs = (0..400).map(|i| grown(i * 7919));
+    let seen: HashSet<&str> = graphs.flat_map(|g| g.nodes.into_iter().map(|n| n.op.name())).collect();
+    let all = "Add BitAnd Not Equal Cast Transpose Reshape Expand Gemm Clip Linear GatedLinear Rope Attention KvWrite \
+        CachedAttention Qkv LastRow MatMul Conv MaxPool AveragePool GatherNd ScatterNd Slice Tile Pad Trilu OneHot Where \
+        Elu HardSigmoid Softmax LogSoftmax Reduce ArgMax ArgMin TopK CumSum Gather GatherElements ScatterElements Concat \
+        Split LayerNorm RmsNorm";
+    let missing: Vec<&str> = all.split_whitespace().filter(|op| !seen.contains(op)).collect();
+    assert!(missing.is_empty(), "never grown: {missing:?}");
 }

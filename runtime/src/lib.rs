@@ -7,7 +7,6 @@ pub mod cost;
 pub mod error;
 pub mod model;
 pub mod npz;
-pub mod profile;
 pub mod program;
 pub mod step;
 pub mod text;

@@ -6,5 +6,6 @@ mod chat;
 pub mod generate;
 mod interrupt;
 mod out;
+mod profile;
 #[cfg(test)]
 mod script;

@@ -78,6 +78,13 @@ pub enum Elem {
     U32,
 }
 
+impl Port {
+    /// Bytes of the buffer on the device.
+    pub fn bytes(&self) -> u64 {
+        self.shape.iter().map(|&d| u64::from(d)).product::<u64>() * self.elem.bytes()
+    }
+}
+
 impl Elem {
     pub fn bytes(self) -> u64 {
         match self {

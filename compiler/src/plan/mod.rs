@@ -1,9 +1,25 @@
 //! From graph to Program: numbers only, no text. In: fused graphs, one per bucket. Out: a `Program` and the recipe of its pool.
 //! Promise: the same input gives the same numbers, and every hazard has a barrier.
 
+mod assemble;
+#[cfg(test)]
+pub mod examples;
+#[cfg(test)]
+pub mod fake;
+pub mod hazard;
 pub mod kernels;
+mod lock;
+mod memory;
+mod places;
+mod roll;
+mod schedule;
+pub mod weights;
 
-use crate::graph::ValueId;
+pub use assemble::{BucketGraph, Plan, Request, assemble};
+pub use lock::Lock;
+
+use crate::error::Result;
+use crate::graph::{Graph, Node, ValueId};
 use onnxcast_runtime::program::Kernel;
 
 /// Storage of weights and KV cache. Sums, norms, softmax and the residual stream are f32 in each.
@@ -11,6 +27,42 @@ use onnxcast_runtime::program::Kernel;
 pub enum Precision {
     Fp32,
     Fp16,
+}
+
+impl Precision {
+    /// The name manifests use.
+    pub fn name(self) -> &'static str {
+        match self {
+            Precision::Fp32 => "fp32",
+            Precision::Fp16 => "fp16",
+        }
+    }
+
+    pub fn parse(name: &str) -> Option<Precision> {
+        [Precision::Fp32, Precision::Fp16].into_iter().find(|p| p.name() == name)
+    }
+}
+
+/// Chooses kernels. The assembler asks it node by node; tests hand in their own.
+pub trait Select {
+    /// The calls that compute a node, in order. `Reshape` is never asked for: it is an alias.
+    fn node(&self, graph: &Graph, node: &Node, precision: Precision) -> Result<Vec<Call>>;
+
+    /// The calls that turn `Operand::Logits` into the next token: argmax, then `Step`, `Tokens` and `Ring`.
+    fn sample(&self, vocab: usize) -> Result<Vec<Call>>;
+}
+
+/// The kernels in the shader folder.
+pub struct Shaders;
+
+impl Select for Shaders {
+    fn node(&self, graph: &Graph, node: &Node, precision: Precision) -> Result<Vec<Call>> {
+        kernels::select(graph, node, precision)
+    }
+
+    fn sample(&self, vocab: usize) -> Result<Vec<Call>> {
+        kernels::sample(vocab)
+    }
 }
 
 /// One kernel launch before memory is planned: what `kernels::select` makes of a node.

@@ -1,0 +1,304 @@
+//! Graphs to Program. In: one fused graph per bucket, the lock, a kernel chooser. Out: the Program, the recipe of its pool and
+//! the new lock. Promise: a function of its inputs; the hazard checker has passed it.
+
+use super::hazard::{self, Extents};
+use super::lock::Lock;
+use super::memory;
+use super::places;
+use super::roll::{self, Flat};
+use super::schedule::{self, Schedule, Slot};
+use super::weights::{Packed, Pool, Scope};
+use super::{Precision, Select};
+use crate::error::{Error, Result};
+use crate::graph::Graph;
+use onnxcast_runtime::program::{Arg, Bucket, Decoder, Dispatch, Kernel, Program, State};
+
+/// A graph at one set of shapes.
+#[derive(Clone, Debug)]
+pub struct BucketGraph {
+    pub name: String,
+    /// The manifest's name of the graph file.
+    pub file: String,
+    /// Tokens a run takes; 1 for a graph without tokens.
+    pub rows: usize,
+    pub graph: Graph,
+}
+
+pub struct Request<'a> {
+    pub name: &'a str,
+    pub precision: Precision,
+    /// Rows of the KV cache, when the graphs are a decoder whose cache we manage.
+    pub context: Option<usize>,
+    pub buckets: &'a [BucketGraph],
+    pub lock: &'a Lock,
+    pub select: &'a dyn Select,
+}
+
+#[derive(Debug)]
+pub struct Plan {
+    pub program: Program,
+    pub extents: Extents,
+    /// One entry per tensor of the program.
+    pub pool: Vec<Packed>,
+    pub lock: Lock,
+}
+
+/// Plans all buckets over one pool and one set of caches.
+pub fn assemble(request: &Request) -> Result<Plan> {
+    let mut pool = Pool::new(request.lock);
+    let mut states: Vec<State> = vec![];
+    let mut kernels: Vec<Kernel> = vec![];
+    let mut buckets = vec![];
+    let mut extents = vec![];
+    for b in request.buckets {
+        let (bucket, bytes) = bucket(request, b, &mut pool, &mut states, &mut kernels)
+            .map_err(|e| if request.buckets.len() > 1 { e.at(format!("bucket {}", b.name)) } else { e })?;
+        buckets.push(bucket);
+        extents.push(bytes);
+    }
+    let mut program = Program {
+        name: request.name.to_string().into(),
+        plan_hash: "".into(),
+        kernels: kernels.into(),
+        tensors: pool.tensors.iter().map(Packed::describe).collect(),
+        states: states.into(),
+        buckets: buckets.into(),
+        decoder: decoder(request)?,
+    };
+    program.plan_hash = plan_hash(&program, &pool.tensors).into();
+    hazard::check(&program, &extents)?;
+    Ok(Plan { program, extents, pool: pool.tensors, lock: pool.lock })
+}
+
+/// One bucket: places, rows, barriers, offsets, blocks.
+fn bucket(
+    request: &Request,
+    b: &BucketGraph,
+    pool: &mut Pool,
+    states: &mut Vec<State>,
+    kernels: &mut Vec<Kernel>,
+) -> Result<(Bucket, Vec<Vec<u64>>)> {
+    let mut graph = b.graph.clone();
+    let decoder = request.context.is_some();
+    if !decoder {
+        places::own_outputs(&mut graph)?;
+    }
+    let places = places::assign(&graph, request, states)?;
+    let many_files = request.buckets.iter().any(|other| other.file != b.file);
+    let file = if many_files { format!("{}/", b.file) } else { String::new() };
+    let scope = Scope { graph: file, bucket: b.name.clone() };
+    let mut cx = schedule::Context {
+        graph: &graph,
+        places: &places,
+        states,
+        precision: request.precision,
+        select: request.select,
+        scope: &scope,
+        pool,
+    };
+    let schedule = schedule::rows(&mut cx, decoder)?;
+    let barriers = schedule::barriers(&schedule.rows);
+    let arena = memory::arena(&schedule.rows, &barriers, &schedule.buffers)?;
+    let flat = flatten(&schedule, &barriers, &arena.offsets, kernels)?;
+    let bytes = schedule.rows.iter().map(|r| r.args.iter().map(|a| a.bytes).collect()).collect();
+    let bucket = Bucket {
+        name: b.name.clone().into(),
+        rows: b.rows as u32,
+        arena_bytes: arena.bytes,
+        inputs: places.inputs.into(),
+        outputs: places.outputs.into(),
+        blocks: roll::roll(&flat).into(),
+    };
+    Ok((bucket, bytes))
+}
+
+/// Gives buffers their offsets and kernels their index.
+fn flatten(schedule: &Schedule, barriers: &[bool], offsets: &[u64], kernels: &mut Vec<Kernel>) -> Result<Vec<Flat>> {
+    let mut out = vec![];
+    for (row, &barrier) in schedule.rows.iter().zip(barriers) {
+        let args: Vec<Arg> = row
+            .args
+            .iter()
+            .map(|a| match a.slot {
+                Slot::Buffer(b) => Arg::Arena(offsets[b]),
+                Slot::Fixed(arg) => arg,
+            })
+            .collect();
+        let dispatch = Dispatch {
+            kernel: kernel_index(&row.kernel, kernels)?,
+            grid: row.grid,
+            args: args.into(),
+            barrier,
+            note: row.note.clone().into(),
+        };
+        out.push(Flat { dispatch, phase: row.phase });
+    }
+    Ok(out)
+}
+
+fn kernel_index(kernel: &Kernel, kernels: &mut Vec<Kernel>) -> Result<u32> {
+    match kernels.iter().position(|k| k.name == kernel.name) {
+        Some(i) if kernels[i] == *kernel => Ok(i as u32),
+        Some(_) => {
+            let what = "two kernels of this name differ in their defines; the name must tell them apart";
+            Err(Error::new("plan", what).at(kernel.name.to_string()))
+        }
+        None => {
+            kernels.push(kernel.clone());
+            Ok(kernels.len() as u32 - 1)
+        }
+    }
+}
+
+/// Roles of the buckets: the one with fewest rows decodes, the one with most takes the prompt.
+fn decoder(request: &Request) -> Result<Option<Decoder>> {
+    let Some(context) = request.context else { return Ok(None) };
+    let by_rows = |pick: fn(usize, usize) -> bool| {
+        let mut best = 0;
+        for (i, b) in request.buckets.iter().enumerate() {
+            if pick(b.rows, request.buckets[best].rows) {
+                best = i;
+            }
+        }
+        best
+    };
+    let (decode, prefill) = (by_rows(|a, b| a < b), by_rows(|a, b| a > b));
+    let Some(bucket) = request.buckets.get(decode) else {
+        return Err(Error::new("plan", "the model has no bucket"));
+    };
+    if bucket.rows != 1 {
+        let what = format!("a decoder needs a bucket of one row, the smallest here has {}", bucket.rows);
+        return Err(Error::new("plan", what).hint("add one to [[buckets]] in the manifest"));
+    }
+    let mut vocab = None;
+    for b in request.buckets {
+        let shape = b.graph.outputs.first().map(|o| b.graph.shape(o.value)).unwrap_or(&[]);
+        let last = shape.last().copied().unwrap_or(0);
+        if shape.iter().product::<usize>() != last || *vocab.get_or_insert(last) != last {
+            let what = format!("logits of shape {shape:?}: one row of one vocabulary is what sampling takes");
+            return Err(Error::new("plan", what).at(format!("bucket {}", b.name)));
+        }
+    }
+    Ok(Some(Decoder {
+        context: context as u32,
+        vocab: vocab.unwrap_or(0) as u32,
+        decode: decode as u32,
+        prefill: prefill as u32,
+    }))
+}
+
+/// Changes whenever the pool or what runs over it does.
+fn plan_hash(program: &Program, pool: &[Packed]) -> String {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(format!("{program:?}").as_bytes());
+    for tensor in pool {
+        hasher.update(tensor.layout.name().as_bytes());
+        for hash in &tensor.hashes {
+            hasher.update(hash.as_bytes());
+        }
+    }
+    hasher.finalize().to_hex()[..32].to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fake::Fake;
+    use super::super::{Precision, examples};
+    use super::*;
+    use onnxcast_runtime::program::{Block, Phase};
+
+    fn plan(buckets: &[BucketGraph], context: Option<usize>, lock: &Lock) -> Result<Plan> {
+        let precision = Precision::Fp16;
+        assemble(&Request { name: "tiny", precision, context, buckets, lock, select: &Fake })
+    }
+
+    fn tiny() -> Plan {
+        let buckets = [examples::decoder("prefill", 4, 3, 16), examples::decoder("decode", 1, 3, 16)];
+        plan(&buckets, Some(16), &Lock::default()).unwrap()
+    }
+
+    fn shape(blocks: &[Block]) -> Vec<(Phase, usize, usize)> {
+        blocks.iter().map(|b| (b.phase, b.table.len(), b.dispatches.len())).collect()
+    }
+
+    #[test]
+    fn a_decoder_becomes_an_embedding_a_layer_and_a_head() {
+        let program = tiny().program;
+        for bucket in program.buckets.iter() {
+            let expect = [(Phase::Body, 1, 1), (Phase::Body, 3, 5), (Phase::Head, 1, 4)];
+            assert_eq!(shape(&bucket.blocks), expect, "{}", bucket.name);
+        }
+        let d = program.decoder.unwrap();
+        assert_eq!((d.context, d.vocab, d.prefill, d.decode), (16, 11, 0, 1));
+    }
+
+    #[test]
+    fn buckets_share_pool_and_caches() {
+        let Plan { program, pool, .. } = tiny();
+        assert_eq!(program.states.len(), 6);
+        assert_eq!(pool.len(), program.tensors.len());
+        let names: Vec<&str> = program.tensors.iter().map(|t| t.name.as_ref()).collect();
+        assert_eq!(names[0], "embed.weight");
+        // The embedding is a plain f32 table here and an fp16 matrix in the head: two layouts, two tensors.
+        assert_eq!(names.iter().filter(|n| **n == "embed.weight").count(), 2);
+        assert_eq!(names.iter().filter(|n| **n == "layers.0.q.weight").count(), 1);
+    }
+
+    #[test]
+    fn layers_use_the_same_arena_offsets() {
+        let program = tiny().program;
+        let columns = &program.buckets[1].blocks[1].table;
+        assert!(columns.iter().flat_map(|row| row.iter()).all(|a| !matches!(a, Arg::Arena(_))), "{columns:?}");
+    }
+
+    #[test]
+    fn a_lock_replaces_the_weights() {
+        let with = tiny();
+        let lock = Lock::parse(&with.lock.print()).unwrap();
+        let mut buckets = [examples::decoder("prefill", 4, 3, 16), examples::decoder("decode", 1, 3, 16)];
+        for value in buckets.iter_mut().flat_map(|b| b.graph.values.iter_mut()) {
+            if let crate::graph::Def::Const(t) = &mut value.def {
+                t.data = crate::graph::Data::Absent(value.name.clone());
+            }
+        }
+        let without = plan(&buckets, Some(16), &lock).unwrap();
+        assert_eq!(without.program, with.program);
+        assert_eq!(without.lock, with.lock);
+    }
+
+    #[test]
+    fn a_graph_as_it_stands_gets_ports_and_copies_of_disguised_inputs() {
+        let program = plan(&[examples::plain()], None, &Lock::default()).unwrap().program;
+        let bucket = &program.buckets[0];
+        let names = |ports: &[onnxcast_runtime::program::Port]| -> Vec<String> {
+            ports.iter().map(|p| format!("{} {:?}", p.name, p.shape)).collect()
+        };
+        assert_eq!(names(&bucket.inputs), ["x [2, 3]"]);
+        assert_eq!(names(&bucket.outputs), ["flat [6]", "exp [6]", "same [6]"]);
+        let rows: Vec<String> =
+            bucket.blocks[0].dispatches.iter().map(|d| format!("{} {:?}", d.note, d.args)).collect();
+        assert_eq!(
+            rows,
+            [
+                "sum [Input(0), Weight(0), Output(0), Step]",
+                "exp [Output(0), Output(1), Step]",
+                "same (copy) [Input(0), Output(2), Step]"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_decoder_without_a_one_row_bucket_is_refused() {
+        let e = plan(&[examples::decoder("prefill", 4, 1, 16)], Some(16), &Lock::default()).unwrap_err();
+        assert!(e.to_string().contains("needs a bucket of one row"), "{e}");
+    }
+
+    #[test]
+    fn taking_one_needed_barrier_away_is_objected_to() {
+        let Plan { mut program, extents, .. } = tiny();
+        let block = &mut program.buckets.to_mut()[1].blocks.to_mut()[1];
+        block.dispatches.to_mut()[2].barrier = false;
+        let e = hazard::check(&program, &extents).unwrap_err();
+        assert!(e.what.contains("read after write"), "{e}");
+    }
+}

@@ -1,0 +1,153 @@
+//! weights.lock. In: hashes of the constants a plan packs. Out: the same hashes when the data is not at hand. Promise: what
+//! depends on bytes (deduplication) is decided by the lock alone, so a plan needs no weights.
+
+use crate::error::{Error, Result};
+use crate::graph::{DType, Tensor};
+use std::collections::BTreeMap;
+
+/// Content hash of a constant in the row order in which it is packed: 32 hex digits of blake3.
+pub type Hash = String;
+
+/// What the lock knows of one constant.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Entry {
+    pub hash: Hash,
+    pub dtype: DType,
+    pub shape: Vec<usize>,
+}
+
+/// The file `weights.lock` of a model: constants by name. A transposed constant has `^T` after its name; a constant whose
+/// content differs between buckets has the bucket's name and a colon before it.
+#[derive(Clone, Default, PartialEq, Eq, Debug)]
+pub struct Lock {
+    entries: BTreeMap<String, Entry>,
+}
+
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    version: u32,
+    #[serde(default)]
+    tensors: BTreeMap<String, Row>,
+}
+
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Row {
+    hash: Option<String>,
+    /// The first tensor of equal content.
+    alias: Option<String>,
+    dtype: String,
+    shape: Vec<usize>,
+}
+
+impl Lock {
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// Reads the text of a lock file.
+    pub fn parse(text: &str) -> Result<Lock> {
+        let bad = |what: String| Error::new("weights.lock", what).hint("delete the file to have it written anew");
+        let file: File = toml::from_str(text).map_err(|e| bad(e.message().to_string()))?;
+        if file.version != 1 {
+            return Err(bad(format!("version {} is not known here", file.version)));
+        }
+        let mut entries = BTreeMap::new();
+        for (name, row) in &file.tensors {
+            let hash = match (&row.hash, &row.alias) {
+                (Some(hash), None) => hash.clone(),
+                (None, Some(alias)) => file
+                    .tensors
+                    .get(alias)
+                    .and_then(|r| r.hash.clone())
+                    .ok_or_else(|| bad(format!("alias '{alias}' has no hash")).at(name.clone()))?,
+                _ => return Err(bad("needs either a hash or an alias".into()).at(name.clone())),
+            };
+            let dtype =
+                DType::parse(&row.dtype).ok_or_else(|| bad(format!("no type '{}'", row.dtype)).at(name.clone()))?;
+            entries.insert(name.clone(), Entry { hash, dtype, shape: row.shape.clone() });
+        }
+        Ok(Lock { entries })
+    }
+
+    /// The text of the lock file: a line a constant, sorted by name.
+    pub fn print(&self) -> String {
+        let mut first: BTreeMap<&str, &str> = BTreeMap::new();
+        let mut out = String::from(
+            "# Content of every constant in the weight pool. Written by onnxcast; keep it under version control.\nversion = 1\n\n[tensors]\n",
+        );
+        for (name, e) in &self.entries {
+            let what = match first.get(e.hash.as_str()) {
+                Some(alias) => format!("alias = {}", quoted(alias)),
+                None => format!("hash = \"{}\"", e.hash),
+            };
+            first.entry(&e.hash).or_insert(name);
+            out += &format!("{} = {{ {what}, dtype = \"{}\", shape = {:?} }}\n", quoted(name), e.dtype, e.shape);
+        }
+        out
+    }
+
+    pub fn get(&self, name: &str) -> Option<&Entry> {
+        self.entries.get(name)
+    }
+
+    /// What changed from `self` to `new`: names whose content differs, for the error that refuses other weights.
+    pub fn differing(&self, new: &Lock) -> Vec<String> {
+        let differs = |(name, e): &(&String, &Entry)| new.entries.get(*name).is_some_and(|n| n.hash != e.hash);
+        self.entries.iter().filter(differs).map(|(name, _)| name.clone()).collect()
+    }
+
+    pub(super) fn insert(&mut self, name: String, hash: Hash, tensor: &Tensor) {
+        self.entries.insert(name, Entry { hash, dtype: tensor.dtype, shape: tensor.shape.clone() });
+    }
+}
+
+/// A TOML basic string.
+fn quoted(text: &str) -> String {
+    let mut out = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '"' => out += "\\\"",
+            '\\' => out += "\\\\",
+            c if c.is_control() => out += &format!("\\u{:04X}", c as u32),
+            c => out.push(c),
+        }
+    }
+    out + "\""
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lock() -> Lock {
+        let mut lock = Lock::default();
+        let t = Tensor::f32(&[2], &[1.0, 2.0]);
+        lock.insert("b.weight".into(), "11".into(), &t);
+        lock.insert("a\"\\\n".into(), "22".into(), &t);
+        lock.insert("c.weight^T".into(), "11".into(), &t);
+        lock
+    }
+
+    #[test]
+    fn reads_what_it_prints() {
+        assert_eq!(Lock::parse(&lock().print()).unwrap(), lock());
+    }
+
+    #[test]
+    fn names_an_alias_instead_of_the_hash() {
+        assert!(lock().print().contains(r#""c.weight^T" = { alias = "b.weight", dtype = "f32", shape = [2] }"#));
+    }
+
+    #[test]
+    fn refuses_unknown_keys_and_dangling_aliases() {
+        for text in [
+            "version = 2",
+            "version = 1\nx = 1",
+            "version = 1\n[tensors]\na = { alias = \"b\", dtype = \"f32\", shape = [] }",
+        ] {
+            assert_eq!(Lock::parse(text).unwrap_err().stage, "weights.lock", "{text}");
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! The order of dispatches. In: a graph, its places, a kernel chooser. Out: rows in execution order, with barriers. Promise: a
+//! barrier stands before a row only if something since the last barrier needs it.
+
+use super::places::{Place, Places, bytes};
+use super::weights::{Pool, Scope};
+use super::{Call, Layout, Operand, Part, Precision, Select};
+use crate::error::{Error, Result};
+use crate::graph::{Graph, Op, ValueId};
+use onnxcast_runtime::program::{Arg, Kernel, Phase, State};
+use std::collections::{HashMap, HashSet};
+
+/// A dispatch before its arena buffers have offsets.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Row {
+    pub kernel: Kernel,
+    pub grid: [u32; 3],
+    pub args: Vec<Access>,
+    pub note: String,
+    pub phase: Phase,
+}
+
+/// An argument: what it points at and how many bytes of it the kernel may touch.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Access {
+    pub slot: Slot,
+    pub bytes: u64,
+    pub writes: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Slot {
+    /// Index into [`Schedule::buffers`].
+    Buffer(usize),
+    Fixed(Arg),
+}
+
+/// The rows of one bucket and the arena buffers they use.
+#[derive(Default)]
+pub struct Schedule {
+    pub rows: Vec<Row>,
+    /// Bytes of each arena buffer.
+    pub buffers: Vec<u64>,
+}
+
+/// What the rows of a bucket are made from.
+pub struct Context<'a, 'b> {
+    pub graph: &'a Graph,
+    pub places: &'a Places,
+    pub states: &'a [State],
+    pub precision: Precision,
+    pub select: &'a dyn Select,
+    pub scope: &'a Scope,
+    pub pool: &'a mut Pool<'b>,
+}
+
+/// Asks for the calls of every node, body first, then the head and, for a decoder, the sampling.
+pub fn rows(cx: &mut Context, decoder: bool) -> Result<Schedule> {
+    let mut build = Build { out: Schedule::default(), owners: HashMap::new(), scratch: HashMap::new() };
+    let head = if decoder { head(cx.graph) } else { HashSet::new() };
+    for phase in [Phase::Body, Phase::Head] {
+        for (i, node) in cx.graph.nodes.iter().enumerate() {
+            let empty = node.outputs.iter().all(|&o| cx.graph.ty(o).elements() == 0);
+            if head.contains(&i) != (phase == Phase::Head) || empty || matches!(node.op, Op::Reshape { .. }) {
+                continue;
+            }
+            let place = |e: Error| e.at(node.name.clone());
+            build.scratch.clear();
+            for call in cx.select.node(cx.graph, node, cx.precision).map_err(place)? {
+                build.push(cx, call, phase).map_err(place)?;
+            }
+        }
+    }
+    if decoder {
+        build.scratch.clear();
+        let vocab = cx.graph.shape(cx.graph.outputs[0].value).last().copied().unwrap_or(0);
+        for call in cx.select.sample(vocab)? {
+            build.push(cx, call, Phase::Head)?;
+        }
+    }
+    Ok(build.out)
+}
+
+/// Nodes that only the last chunk of a prompt needs: those after `LastRow`, or, where there is none, the one that makes logits.
+fn head(graph: &Graph) -> HashSet<usize> {
+    let logits = graph.outputs.first().map(|o| o.value);
+    let mut values: HashSet<ValueId> = HashSet::new();
+    let mut nodes = HashSet::new();
+    for (i, node) in graph.nodes.iter().enumerate() {
+        let starts = matches!(node.op, Op::LastRow) || node.outputs.iter().any(|&o| Some(o) == logits);
+        if starts || node.inputs.iter().flatten().any(|v| values.contains(v)) {
+            values.extend(&node.outputs);
+            nodes.insert(i);
+        }
+    }
+    nodes
+}
+
+struct Build {
+    out: Schedule,
+    /// Buffers of values, by the value that owns them.
+    owners: HashMap<ValueId, usize>,
+    /// Buffers of the current node's scratch.
+    scratch: HashMap<u32, usize>,
+}
+
+impl Build {
+    fn push(&mut self, cx: &mut Context, call: Call, phase: Phase) -> Result<()> {
+        let name = call.kernel.name.clone();
+        let bad = |what: String| Error::new("plan", what).at(name.to_string());
+        if call.args.len() != call.kernel.args as usize || call.args.len() > 16 {
+            return Err(bad(format!("{} arguments for a kernel of {}", call.args.len(), call.kernel.args)));
+        }
+        if call.grid.iter().any(|&g| g == 0 || g > 65_535) {
+            return Err(bad(format!("a grid of {:?} workgroups; 1 to 65535 an axis is what devices take", call.grid)));
+        }
+        let mut args = vec![];
+        for (i, operand) in call.args.iter().enumerate() {
+            let (slot, bytes) = self.resolve(cx, operand)?;
+            let writes = call.kernel.writes >> i & 1 == 1;
+            if writes && matches!(slot, Slot::Fixed(Arg::Weight(_) | Arg::Input(_))) {
+                return Err(bad(format!("argument {i} is written, and what it points at is read-only")));
+            }
+            args.push(Access { slot, bytes, writes });
+        }
+        self.out.rows.push(Row { kernel: call.kernel, grid: call.grid, args, note: call.note, phase });
+        Ok(())
+    }
+
+    fn resolve(&mut self, cx: &mut Context, operand: &Operand) -> Result<(Slot, u64)> {
+        let whole = u64::MAX;
+        Ok(match operand {
+            Operand::Value(v) => match cx.places.of[v.0 as usize] {
+                Place::Arena(owner) => {
+                    let size = bytes(cx.graph, owner).max(bytes(cx.graph, *v));
+                    let next = self.out.buffers.len();
+                    let buffer = *self.owners.entry(owner).or_insert(next);
+                    if buffer == next {
+                        self.out.buffers.push(size);
+                    }
+                    (Slot::Buffer(buffer), bytes(cx.graph, *v))
+                }
+                Place::Const(root) => {
+                    let part = Part { value: root, transpose: false };
+                    self.weight(cx, &[part], Layout::plain(cx.graph.ty(root).dtype))?
+                }
+                Place::Fixed(Arg::State(s)) => (Slot::Fixed(Arg::State(s)), cx.states[s as usize].bytes),
+                Place::Fixed(arg @ Arg::Step) => (Slot::Fixed(arg), whole),
+                Place::Fixed(arg) => (Slot::Fixed(arg), bytes(cx.graph, *v)),
+            },
+            Operand::Weight(packing) => self.weight(cx, &packing.parts, packing.layout)?,
+            Operand::Scratch(index, size) => {
+                let next = self.out.buffers.len();
+                let buffer = *self.scratch.entry(*index).or_insert(next);
+                if buffer == next {
+                    self.out.buffers.push(*size);
+                }
+                self.out.buffers[buffer] = self.out.buffers[buffer].max(*size);
+                (Slot::Buffer(buffer), *size)
+            }
+            Operand::Step => (Slot::Fixed(Arg::Step), whole),
+            Operand::Tokens => (Slot::Fixed(Arg::Tokens), whole),
+            Operand::Logits => (Slot::Fixed(Arg::Logits), whole),
+            Operand::Ring => (Slot::Fixed(Arg::Ring), whole),
+        })
+    }
+
+    fn weight(&mut self, cx: &mut Context, parts: &[Part], layout: Layout) -> Result<(Slot, u64)> {
+        let index = cx.pool.add(cx.graph, cx.scope, parts, layout)?;
+        Ok((Slot::Fixed(Arg::Weight(index)), cx.pool.tensors[index as usize].bytes()))
+    }
+}
+
+/// Where barriers must stand. The first row always has one: it follows the previous run's last.
+pub fn barriers(rows: &[Row]) -> Vec<bool> {
+    let mut since: HashMap<Slot, bool> = HashMap::new();
+    let mut out = vec![];
+    for (i, row) in rows.iter().enumerate() {
+        let conflicts = |a: &Access| since.get(&a.slot).is_some_and(|&written| written || a.writes);
+        let barrier = i == 0 || row.args.iter().any(conflicts);
+        if barrier {
+            since.clear();
+        }
+        for a in &row.args {
+            *since.entry(a.slot).or_insert(false) |= a.writes;
+        }
+        out.push(barrier);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(reads: &[usize], writes: &[usize]) -> Row {
+        let access = |writes| move |&b: &usize| Access { slot: Slot::Buffer(b), bytes: 4, writes };
+        let args: Vec<Access> = reads.iter().map(access(false)).chain(writes.iter().map(access(true))).collect();
+        let kernel = Kernel {
+            name: "k".into(),
+            source: "k.comp".into(),
+            defines: vec![].into(),
+            args: args.len() as u32,
+            writes: 0,
+        };
+        Row { kernel, grid: [1; 3], args, note: String::new(), phase: Phase::Body }
+    }
+
+    #[test]
+    fn readers_of_one_value_need_no_barrier_between_them() {
+        let rows = [row(&[0], &[1]), row(&[1], &[2]), row(&[1], &[3]), row(&[2, 3], &[4])];
+        assert_eq!(barriers(&rows), [true, true, false, true]);
+    }
+
+    #[test]
+    fn writing_again_waits_for_readers_and_writers() {
+        let rows = [row(&[], &[0]), row(&[], &[0]), row(&[0], &[1]), row(&[], &[0])];
+        assert_eq!(barriers(&rows), [true, true, true, true]);
+    }
+
+    #[test]
+    fn independent_rows_share_an_epoch() {
+        assert_eq!(barriers(&[row(&[9], &[0]), row(&[9], &[1]), row(&[9], &[2])]), [true, false, false]);
+    }
+}

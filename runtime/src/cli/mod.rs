@@ -6,6 +6,6 @@ mod chat;
 pub mod generate;
 mod interrupt;
 mod out;
-mod profile;
+pub mod profile;
 #[cfg(test)]
 mod script;

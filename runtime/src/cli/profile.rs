@@ -41,7 +41,8 @@ struct Group {
 
 impl Runs<'_> {
     fn names(&self, span: &Span) -> (String, String) {
-        let dispatch = self.bucket.blocks.get(span.block as usize).and_then(|b| b.dispatches.get(span.dispatch as usize));
+        let dispatch =
+            self.bucket.blocks.get(span.block as usize).and_then(|b| b.dispatches.get(span.dispatch as usize));
         let Some(dispatch) = dispatch else { return ("?".into(), "?".into()) };
         let kernel = self.program.kernels.get(dispatch.kernel as usize).map_or("?", |k| k.name.as_ref());
         (kernel.to_owned(), dispatch.note.replace("{l}", &span.repetition.to_string()))
@@ -50,7 +51,11 @@ impl Runs<'_> {
     /// A block that repeats is a stack of layers; the others stand alone.
     fn layer(&self, span: &Span) -> String {
         let repeats = self.bucket.blocks.get(span.block as usize).is_some_and(|b| b.table.len() > 1);
-        if repeats { format!("block {} layer {}", span.block, span.repetition) } else { format!("block {}", span.block) }
+        if repeats {
+            format!("block {} layer {}", span.block, span.repetition)
+        } else {
+            format!("block {}", span.block)
+        }
     }
 
     /// Sums by name, the largest first.
@@ -121,7 +126,12 @@ mod tests {
     }
 
     fn run() -> Vec<Span> {
-        vec![span(0, 0, 0.0, 1000.0), span(1, 0, 1000.0, 3000.0), span(1, 1, 3000.0, 7000.0), span(2, 0, 7000.0, 10000.0)]
+        vec![
+            span(0, 0, 0.0, 1000.0),
+            span(1, 0, 1000.0, 3000.0),
+            span(1, 1, 3000.0, 7000.0),
+            span(2, 0, 7000.0, 10000.0),
+        ]
     }
 
     #[test]

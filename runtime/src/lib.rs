@@ -1,13 +1,26 @@
 //! The runtime that every model executable links. It knows Vulkan, tokens and files; it knows no model.
-//! Read in this order: `program` (what it runs), `step`, `model`, `device`, `weights`, `recorder`, `session`, `text`, `cli`.
+//! Read in this order: `program` (what it runs), `step`, `model`, `device`, `weights`, `engine`, `recorder`, `session`, `text`, `cli`.
+
+#![deny(unsafe_code)]
+#![warn(clippy::unwrap_used, clippy::expect_used, clippy::undocumented_unsafe_blocks, clippy::print_stdout)]
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
 
 pub mod bench;
+pub mod check;
 pub mod cli;
+mod commands;
 pub mod cost;
+pub mod device;
+pub mod engine;
 pub mod error;
+pub mod layout;
+pub mod memory;
 pub mod model;
 pub mod npz;
 pub mod program;
+pub mod raw;
+pub mod recorder;
 pub mod step;
 pub mod text;
 pub mod verify;
+pub mod weights;

@@ -3,6 +3,9 @@
 
 use bytemuck::{Pod, Zeroable};
 
+/// Most addresses that fit a kernel's push constants.
+pub const MAX_ARGS: usize = 16;
+
 /// Most stop token ids a model may have.
 pub const MAX_STOPS: usize = 16;
 
@@ -10,6 +13,12 @@ pub const MAX_STOPS: usize = 16;
 pub const RING: u32 = 1024;
 
 /// Position and token state that kernels read, so that command buffers are recorded once.
+///
+/// Protocol. Before a run the host sets all fields and `Tokens[0..rows]`. The last dispatch of a `Head` phase samples token `t`
+/// and, when `done` was 0: `pos += rows`, `rows = 1`, `Tokens[0] = t`, `ring[produced % RING] = t`, `produced += 1`; then, first
+/// match: `t` among the stops gives `Stop`, `produced == limit` gives `Limit`, `pos == context` gives `Context`. With `done` set
+/// it also sets `rows = 0`, so that replays under way store nothing; kernels that store rows `pos..` look at `rows` alone.
+/// When `done` was set before, it changes nothing.
 #[repr(C)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Pod, Zeroable)]
 pub struct Step {

@@ -1,0 +1,120 @@
+//! Checks a program before anything is allocated. In: a program and the limits of a device. Out: nothing, or the first
+//! contradiction with its place. Promise: after it, every index resolves, grids and push constants are within limits.
+
+use crate::device::Limits;
+use crate::error::{Error, Kind, Result};
+use crate::program::{Arg, Block, Bucket, Dispatch, Program};
+use crate::step::MAX_ARGS;
+
+/// Holds the program against itself and the device.
+pub fn check(program: &Program, limits: &Limits) -> Result<()> {
+    for kernel in program.kernels.iter() {
+        if kernel.args as usize > MAX_ARGS {
+            return Err(wrong(format!(
+                "kernel '{}' takes {} addresses, at most {MAX_ARGS} fit",
+                kernel.name, kernel.args
+            )));
+        }
+        if kernel.args * 8 > limits.push_bytes {
+            let what = format!(
+                "kernel '{}' pushes {} bytes, the device takes {}",
+                kernel.name,
+                kernel.args * 8,
+                limits.push_bytes
+            );
+            return Err(Error::new(Kind::Unfit, what));
+        }
+    }
+    for bucket in program.buckets.iter() {
+        for block in bucket.blocks.iter() {
+            for dispatch in block.dispatches.iter() {
+                check_dispatch(program, bucket, block, dispatch, limits)
+                    .map_err(|e| e.at(format!("bucket '{}', dispatch '{}'", bucket.name, dispatch.note)))?;
+            }
+        }
+    }
+    check_decoder(program)
+}
+
+fn check_dispatch(
+    program: &Program,
+    bucket: &Bucket,
+    block: &Block,
+    dispatch: &Dispatch,
+    limits: &Limits,
+) -> Result<()> {
+    let kernel = program
+        .kernels
+        .get(dispatch.kernel as usize)
+        .ok_or_else(|| wrong(format!("there is no kernel {}", dispatch.kernel)))?;
+    if dispatch.args.len() != kernel.args as usize {
+        return Err(wrong(format!(
+            "kernel '{}' takes {} addresses, {} given",
+            kernel.name,
+            kernel.args,
+            dispatch.args.len()
+        )));
+    }
+    for (axis, (&groups, &most)) in dispatch.grid.iter().zip(&limits.max_groups).enumerate() {
+        if groups == 0 || groups > most {
+            let what = format!(
+                "kernel '{}' wants {groups} workgroups on axis {axis}, the device takes 1 to {most}",
+                kernel.name
+            );
+            return Err(Error::new(Kind::Unfit, what));
+        }
+    }
+    for row in block.table.iter() {
+        for &arg in dispatch.args.iter() {
+            check_arg(program, bucket, column(arg, row)?)?;
+        }
+    }
+    Ok(())
+}
+
+/// What an argument means in a repetition of its block.
+pub fn column(arg: Arg, row: &[Arg]) -> Result<Arg> {
+    let Arg::Column(c) = arg else { return Ok(arg) };
+    match row.get(c as usize) {
+        None => Err(wrong(format!("there is no column {c} in a table of {}", row.len()))),
+        Some(Arg::Column(_)) => Err(wrong(format!("column {c} of the table is itself a column"))),
+        Some(&found) => Ok(found),
+    }
+}
+
+fn check_arg(program: &Program, bucket: &Bucket, arg: Arg) -> Result<()> {
+    let within = |what: &str, index: u64, count: u64| {
+        if index < count { Ok(()) } else { Err(wrong(format!("{what} {index} of {count}"))) }
+    };
+    match arg {
+        Arg::Weight(i) => within("weight", i.into(), program.tensors.len() as u64),
+        Arg::State(i) => within("state", i.into(), program.states.len() as u64),
+        Arg::Input(i) => within("input", i.into(), bucket.inputs.len() as u64),
+        Arg::Output(i) => within("output", i.into(), bucket.outputs.len() as u64),
+        Arg::Arena(offset) => within("arena byte", offset, bucket.arena_bytes),
+        Arg::Tokens | Arg::Logits | Arg::Ring if program.decoder.is_none() => {
+            Err(wrong(format!("{arg:?} is used, but the program is no decoder")))
+        }
+        Arg::Column(_) | Arg::Step | Arg::Tokens | Arg::Logits | Arg::Ring => Ok(()),
+    }
+}
+
+fn check_decoder(program: &Program) -> Result<()> {
+    let Some(decoder) = &program.decoder else { return Ok(()) };
+    for (role, index) in [("decode", decoder.decode), ("prefill", decoder.prefill)] {
+        let rows = program.buckets.get(index as usize).map(|b| b.rows);
+        match rows {
+            None => return Err(wrong(format!("the {role} bucket {index} does not exist"))),
+            Some(0) => return Err(wrong(format!("the {role} bucket takes no rows"))),
+            Some(_) => {}
+        }
+    }
+    if decoder.context == 0 || decoder.vocab == 0 {
+        return Err(wrong(format!("a decoder of {} rows and {} tokens", decoder.context, decoder.vocab)));
+    }
+    Ok(())
+}
+
+fn wrong(what: String) -> Error {
+    Error::new(Kind::Program, what)
+}

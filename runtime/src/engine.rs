@@ -1,0 +1,350 @@
+//! A program on a device. In: program, SPIR-V, weights. Out: something that runs buckets. Promise: everything is checked, placed and
+//! uploaded once; a run submits recorded commands and nothing else.
+
+use crate::check::check;
+use crate::commands::{self, Recorded, Scope, Tape, Ticket};
+use crate::device::Device;
+use crate::error::{Error, Kind, Result};
+use crate::layout::{GUARD_WORD, Layout};
+use crate::memory::{self, Buffer, Home, Region, Uploader};
+use crate::profile::Span;
+use crate::program::{Bucket, Program};
+use crate::recorder::{self, Addresses, Code, Part, Pipelines, Place, RecordOptions, Recording};
+use crate::step::{RING, Step};
+use crate::weights::WeightSource;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// How an engine is set up.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options {
+    pub record: RecordOptions,
+    /// Bytes of guard on both sides of every weight, state, arena and port, filled with NaN; see [`Engine::check_guards`]. With
+    /// guards the arenas and outputs are filled too, so that reading what was never written shows.
+    pub guard_bytes: u64,
+    /// Uploads through staging buffers even where memory is mapped.
+    pub staging: bool,
+}
+
+/// What crossed the bus and what was submitted, since the engine was made.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Counters {
+    pub submissions: u64,
+    /// Buckets run.
+    pub replays: u64,
+    pub dispatches: u64,
+    pub to_device_bytes: u64,
+    pub to_host_bytes: u64,
+}
+
+/// Called while weights are uploaded: bytes done, bytes in all.
+pub type Progress<'a> = &'a mut dyn FnMut(u64, u64);
+
+pub struct Engine {
+    recordings: HashMap<(u32, Part), Recording>,
+    tail: Arc<Recorded>,
+    pub(crate) device: Device,
+    pub(crate) program: Program,
+    pipelines: Pipelines,
+    layout: Layout,
+    slabs: Vec<Buffer>,
+    step: Buffer,
+    tokens: Buffer,
+    ring: Buffer,
+    options: Options,
+    pub(crate) counters: Counters,
+}
+
+impl Engine {
+    /// Checks, compiles, allocates, uploads.
+    pub fn new(
+        device: &Device,
+        program: Program,
+        code: &[Code],
+        weights: &WeightSource,
+        options: Options,
+        progress: Progress,
+    ) -> Result<Engine> {
+        check(&program, device.limits())?;
+        weights.check(&program)?;
+        let layout = Layout::new(&program, device.limits(), options.guard_bytes)?;
+        layout.fits(device)?;
+        let pipelines = Pipelines::new(device, &program, code)?;
+        let slab = |(i, &bytes): (usize, &u64)| Buffer::new(device, bytes, Home::Device, layout.slab_name(i));
+        let slabs: Vec<Buffer> = layout.slabs.iter().enumerate().map(slab).collect::<Result<_>>()?;
+        let rows = program.buckets.iter().map(|b| u64::from(b.rows)).max().unwrap_or(1);
+        let mut tape = Tape::new(device)?;
+        tape.barrier(Scope::All, Scope::Host);
+        let mut engine = Engine {
+            recordings: HashMap::new(),
+            tail: tape.end()?,
+            step: Buffer::new(device, size_of::<Step>() as u64, Home::Shared, "the step")?,
+            tokens: Buffer::new(device, rows * 4, Home::Shared, "token ids")?,
+            ring: Buffer::new(device, u64::from(RING) * 4, Home::Readback, "sampled tokens")?,
+            device: device.clone(),
+            program,
+            pipelines,
+            layout,
+            slabs,
+            options,
+            counters: Counters::default(),
+        };
+        engine.clear(true)?;
+        engine.upload(weights, progress)?;
+        Ok(engine)
+    }
+
+    pub fn program(&self) -> &Program {
+        &self.program
+    }
+
+    pub fn device(&self) -> &Device {
+        &self.device
+    }
+
+    pub fn counters(&self) -> Counters {
+        self.counters
+    }
+
+    /// Index of a bucket by name.
+    pub fn bucket_index(&self, name: &str) -> Result<u32> {
+        let names = || self.program.buckets.iter().map(|b| b.name.as_ref()).collect::<Vec<_>>().join(", ");
+        let found = self.program.buckets.iter().position(|b| b.name == name);
+        found.map(|i| i as u32).ok_or_else(|| {
+            Error::new(Kind::Usage, format!("there is no bucket '{name}'")).hint(format!("have {}", names()))
+        })
+    }
+
+    pub(crate) fn bucket(&self, index: u32) -> Result<&Bucket> {
+        let missing = || Error::new(Kind::Usage, format!("there is no bucket {index}"));
+        self.program.buckets.get(index as usize).ok_or_else(missing)
+    }
+
+    /// Sets states to zero; at first use also guards and, with guards, arenas and ports to NaN.
+    fn clear(&mut self, first: bool) -> Result<()> {
+        let mut tape = Tape::new(&self.device)?;
+        tape.barrier(Scope::All, Scope::All);
+        let guarded = self.options.guard_bytes > 0;
+        if first && guarded {
+            for slab in &self.slabs {
+                tape.fill(slab, 0, slab.bytes(), GUARD_WORD);
+            }
+        } else if first {
+            for region in self.layout.scratch() {
+                tape.fill(&self.slabs[region.slab], region.offset, region.bytes.next_multiple_of(4), 0);
+            }
+        }
+        tape.barrier(Scope::All, Scope::All);
+        for region in &self.layout.states {
+            tape.fill(&self.slabs[region.slab], region.offset, region.bytes.next_multiple_of(4), 0);
+        }
+        tape.barrier(Scope::All, Scope::All);
+        self.submit(&[tape.end()?])?.wait()
+    }
+
+    /// Forgets all states: KV caches and what buckets hand to each other.
+    pub fn reset_states(&mut self) -> Result<()> {
+        self.clear(false)
+    }
+
+    fn upload(&mut self, weights: &WeightSource, progress: Progress) -> Result<()> {
+        let total: u64 = self.program.tensors.iter().map(|t| t.bytes).sum();
+        let mut uploader = Uploader::new(&self.device, self.options.staging);
+        progress(0, total);
+        for (i, region) in self.layout.weights.iter().enumerate() {
+            let slab = &self.slabs[region.slab];
+            let mut at = region.offset;
+            weights.read(&self.program, i, &mut |piece| {
+                uploader.write(slab, at, piece)?;
+                at += piece.len() as u64;
+                progress(uploader.bytes, total);
+                Ok(())
+            })?;
+        }
+        self.counters.to_device_bytes += uploader.finish()?;
+        Ok(())
+    }
+
+    pub(crate) fn submit(&mut self, commands: &[Arc<Recorded>]) -> Result<Ticket> {
+        self.counters.submissions += 1;
+        commands::submit(&self.device, commands)
+    }
+
+    /// Submits `runs` of buckets in one go, then the barrier that lets the host read.
+    pub(crate) fn start(&mut self, runs: &[(u32, Part)]) -> Result<Ticket> {
+        let mut commands = Vec::with_capacity(runs.len() + 1);
+        for &(bucket, part) in runs {
+            let recording = self.recording(bucket, part)?;
+            let dispatches = recording.places.len() as u64;
+            commands.push(recording.commands.clone());
+            self.counters.dispatches += dispatches;
+        }
+        self.counters.replays += runs.len() as u64;
+        commands.push(self.tail.clone());
+        self.submit(&commands)
+    }
+
+    /// Runs one bucket and waits.
+    pub fn run(&mut self, bucket: u32, part: Part) -> Result<()> {
+        self.start(&[(bucket, part)])?.wait()
+    }
+
+    /// The recording of a bucket, made at first use.
+    pub(crate) fn recording(&mut self, bucket: u32, part: Part) -> Result<&Recording> {
+        if !self.recordings.contains_key(&(bucket, part)) {
+            let made = self.record(bucket, part)?;
+            self.recordings.insert((bucket, part), made);
+        }
+        let missing = || Error::new(Kind::Other, "a recording vanished");
+        self.recordings.get(&(bucket, part)).ok_or_else(missing)
+    }
+
+    fn record(&self, index: u32, part: Part) -> Result<Recording> {
+        let bucket = self.bucket(index)?;
+        let list = |regions: &[Region]| regions.iter().map(|r| self.address(r)).collect::<Vec<u64>>();
+        let ports = &self.layout.ports[index as usize];
+        let addresses = Addresses {
+            weights: &list(&self.layout.weights),
+            states: &list(&self.layout.states),
+            inputs: &list(&ports.inputs),
+            outputs: &list(&ports.outputs),
+            arena: self.address(&self.layout.arena),
+            step: self.step.address(),
+            tokens: self.tokens.address(),
+            logits: self.address(&self.layout.logits),
+            ring: self.ring.address(),
+        };
+        recorder::record(&self.device, &self.program, bucket, part, &self.pipelines, &addresses, &self.options.record)
+    }
+
+    fn address(&self, region: &Region) -> u64 {
+        self.slabs[region.slab].address() + region.offset
+    }
+
+    /// Times of the last run of this bucket and part, which has finished. Needs `RecordOptions::timestamps`. Where dispatches
+    /// overlap, a span is the time that its end came after the one before.
+    pub fn spans(&mut self, bucket: u32, part: Part) -> Result<Vec<Span>> {
+        let device = self.device.clone();
+        let recording = self.recording(bucket, part)?;
+        if recording.timestamps.is_none() {
+            return Err(Error::new(Kind::Usage, "this bucket was recorded without timestamps"));
+        }
+        let mut start_ns = 0.0;
+        let ends = recording.ends_ns(&device)?;
+        let spans = recording.places.iter().zip(ends).map(|(place, end)| {
+            // Ticks of two units of the device may cross by one.
+            let end_ns = f64::max(end, start_ns);
+            let Place { block, repetition, dispatch } = *place;
+            let span = Span { block, repetition, dispatch, start_ns, end_ns };
+            start_ns = end_ns;
+            span
+        });
+        Ok(spans.collect())
+    }
+
+    /// Changes how buckets are recorded; they are recorded anew at their next run.
+    pub fn set_record_options(&mut self, record: RecordOptions) {
+        if record != self.options.record {
+            self.options.record = record;
+            self.recordings.clear();
+        }
+    }
+
+    /// Sets the `Step` buffer. Nothing may be running.
+    pub fn set_step(&mut self, step: &Step) -> Result<()> {
+        self.counters.to_device_bytes += size_of::<Step>() as u64;
+        self.step.write(0, bytemuck::bytes_of(step))
+    }
+
+    /// Reads the `Step` buffer. Nothing may be running.
+    pub fn step(&mut self) -> Result<Step> {
+        let mut step: Step = bytemuck::Zeroable::zeroed();
+        self.counters.to_host_bytes += size_of::<Step>() as u64;
+        self.step.read(0, bytemuck::bytes_of_mut(&mut step))?;
+        Ok(step)
+    }
+
+    /// Sets the token ids of the next run. Nothing may be running.
+    pub fn set_tokens(&mut self, tokens: &[u32]) -> Result<()> {
+        self.counters.to_device_bytes += tokens.len() as u64 * 4;
+        self.tokens.write(0, bytemuck::cast_slice(tokens))
+    }
+
+    /// Entry `index % RING` of the ring, written by a run that has finished.
+    pub fn ring(&mut self, index: u32) -> Result<u32> {
+        let mut token = [0u32];
+        self.counters.to_host_bytes += 4;
+        self.ring.read(u64::from(index % RING) * 4, bytemuck::cast_slice_mut(&mut token))?;
+        Ok(token[0])
+    }
+
+    /// The logits that the last `Head` left.
+    pub fn logits(&mut self) -> Result<Vec<f32>> {
+        let mut out = vec![0f32; (self.layout.logits.bytes / 4) as usize];
+        let region = self.layout.logits;
+        self.download(&region, 0, bytemuck::cast_slice_mut(&mut out))?;
+        Ok(out)
+    }
+
+    /// Bytes of a state, from its beginning.
+    pub fn read_state(&mut self, index: u32) -> Result<Vec<u8>> {
+        let missing = || Error::new(Kind::Usage, format!("there is no state {index}"));
+        let region = *self.layout.states.get(index as usize).ok_or_else(missing)?;
+        let mut out = vec![0u8; region.bytes as usize];
+        self.download(&region, 0, &mut out)?;
+        Ok(out)
+    }
+
+    /// Sets a state's bytes, from its beginning.
+    pub fn write_state(&mut self, index: u32, bytes: &[u8]) -> Result<()> {
+        let missing = || Error::new(Kind::Usage, format!("there is no state {index}"));
+        let region = *self.layout.states.get(index as usize).ok_or_else(missing)?;
+        if bytes.len() as u64 > region.bytes {
+            return Err(Error::new(Kind::Usage, format!("{} bytes for a state of {}", bytes.len(), region.bytes)));
+        }
+        self.write_region(&region, bytes)
+    }
+
+    /// Bytes of the arena that buckets share, as the last run left them.
+    pub fn read_arena(&mut self, offset: u64, bytes: u64) -> Result<Vec<u8>> {
+        let region = self.layout.arena;
+        if offset.checked_add(bytes).is_none_or(|end| end > region.bytes) {
+            return Err(Error::new(Kind::Usage, format!("bytes {offset}+{bytes} of an arena of {}", region.bytes)));
+        }
+        let mut out = vec![0u8; bytes as usize];
+        self.download(&region, offset, &mut out)?;
+        Ok(out)
+    }
+
+    pub(crate) fn write_region(&mut self, region: &Region, bytes: &[u8]) -> Result<()> {
+        let mut uploader = Uploader::new(&self.device, self.options.staging);
+        uploader.write(&self.slabs[region.slab], region.offset, bytes)?;
+        self.counters.to_device_bytes += uploader.finish()?;
+        Ok(())
+    }
+
+    pub(crate) fn download(&mut self, region: &Region, offset: u64, out: &mut [u8]) -> Result<()> {
+        self.counters.to_host_bytes += out.len() as u64;
+        self.counters.submissions += 1;
+        memory::download(&self.device, &self.slabs[region.slab], region.offset + offset, out)
+    }
+
+    pub(crate) fn port_regions(&self, bucket: u32) -> Result<crate::layout::Ports> {
+        let missing = || Error::new(Kind::Usage, format!("there is no bucket {bucket}"));
+        self.layout.ports.get(bucket as usize).cloned().ok_or_else(missing)
+    }
+
+    /// Looks at the guard bytes around everything. Fails with the first that a kernel wrote over.
+    pub fn check_guards(&mut self) -> Result<()> {
+        for (what, region) in self.layout.guards() {
+            let mut bytes = vec![0u8; region.bytes as usize];
+            self.download(&region, 0, &mut bytes)?;
+            let touched = bytes.chunks_exact(4).position(|w| w != GUARD_WORD.to_le_bytes());
+            if let Some(word) = touched {
+                let what = format!("a kernel wrote outside: guard {what}, byte {} of {}", word * 4, region.bytes);
+                return Err(Error::new(Kind::Program, what));
+            }
+        }
+        Ok(())
+    }
+}

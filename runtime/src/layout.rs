@@ -1,0 +1,146 @@
+//! Device memory plan. In: a program and limits. Out: a region for everything, before anything is allocated. Promise: what `info`
+//! prints is what the engine allocates.
+
+use crate::device::{Device, Limits};
+use crate::error::{Error, Kind, Result};
+use crate::memory::{Region, human, place};
+use crate::program::{Elem, Port, Program};
+
+/// Fills guards: NaN as f32 and as two f16, absurd as an index.
+pub(crate) const GUARD_WORD: u32 = 0x7fc0_7e01;
+
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Ports {
+    pub inputs: Vec<Region>,
+    pub outputs: Vec<Region>,
+}
+
+/// Regions in slabs; weights come first and have slabs of their own.
+#[derive(Clone, Debug)]
+pub(crate) struct Layout {
+    pub slabs: Vec<u64>,
+    weight_slabs: usize,
+    pub weights: Vec<Region>,
+    pub states: Vec<Region>,
+    pub arena: Region,
+    pub logits: Region,
+    pub ports: Vec<Ports>,
+    guard: u64,
+}
+
+/// Device bytes by purpose, for `info`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct MemoryPlan {
+    pub weights_bytes: u64,
+    /// Allocations that the weights take.
+    pub weights_segments: usize,
+    pub states_bytes: u64,
+    pub arena_bytes: u64,
+    /// Ports of raw runs and logits.
+    pub ports_bytes: u64,
+    /// All device memory, alignment included.
+    pub total_bytes: u64,
+}
+
+/// Bytes of a port on the device.
+pub(crate) fn port_bytes(port: &Port) -> Result<u64> {
+    let count = port.shape.iter().try_fold(1u64, |n, &d| n.checked_mul(u64::from(d)));
+    let bytes = count.and_then(|n| n.checked_mul(port.elem.bytes()));
+    bytes.ok_or_else(|| Error::new(Kind::Program, format!("port '{}' {:?} is too large", port.name, port.shape)))
+}
+
+impl Layout {
+    pub fn new(program: &Program, limits: &Limits, guard: u64) -> Result<Layout> {
+        let sizes: Vec<u64> = program.tensors.iter().map(|t| t.bytes).collect();
+        let too_big = |name: &str, bytes: u64| {
+            let limit = human(limits.max_buffer_bytes);
+            Error::new(Kind::Unfit, format!("'{name}' takes {}, the device allows {limit} a buffer", human(bytes)))
+        };
+        let (weights, mut slabs) = place(&sizes, guard, limits.max_buffer_bytes)
+            .map_err(|i| too_big(&program.tensors[i].name, program.tensors[i].bytes))?;
+        let weight_slabs = slabs.len();
+
+        let mut items: Vec<(String, u64)> = program.states.iter().map(|s| (s.name.to_string(), s.bytes)).collect();
+        items.push(("arena".into(), program.buckets.iter().map(|b| b.arena_bytes).max().unwrap_or(0)));
+        let vocab = program.decoder.as_ref().map_or(0, |d| u64::from(d.vocab));
+        items.push(("logits".into(), vocab * Elem::F32.bytes()));
+        for port in program.buckets.iter().flat_map(|b| b.inputs.iter().chain(b.outputs.iter())) {
+            items.push((port.name.to_string(), port_bytes(port)?));
+        }
+        let sizes: Vec<u64> = items.iter().map(|(_, bytes)| *bytes).collect();
+        let (regions, more) =
+            place(&sizes, guard, limits.max_buffer_bytes).map_err(|i| too_big(&items[i].0, items[i].1))?;
+        slabs.extend(more);
+
+        let mut rest = regions.into_iter().map(|r| Region { slab: r.slab + weight_slabs, ..r });
+        let mut take = |n: usize| rest.by_ref().take(n).collect::<Vec<_>>();
+        let states = take(program.states.len());
+        let pair = take(2);
+        let ports = program
+            .buckets
+            .iter()
+            .map(|b| Ports { inputs: take(b.inputs.len()), outputs: take(b.outputs.len()) })
+            .collect();
+        let guard = guard.next_multiple_of(crate::memory::ALIGN);
+        Ok(Layout { slabs, weight_slabs, weights, states, arena: pair[0], logits: pair[1], ports, guard })
+    }
+
+    /// Refuses before allocating when the device cannot hold it.
+    pub fn fits(&self, device: &Device) -> Result<()> {
+        let (need, have) = (self.slabs.iter().sum::<u64>(), device.limits().heap_bytes);
+        if need > have {
+            let what = format!("needs {} of device memory, '{}' has {}", human(need), device.info().name, human(have));
+            return Err(Error::new(Kind::OutOfMemory, what).hint("choose another device or a smaller model"));
+        }
+        Ok(())
+    }
+
+    pub fn slab_name(&self, slab: usize) -> &'static str {
+        if slab < self.weight_slabs { "weights" } else { "states and activations" }
+    }
+
+    /// What is no weight and no state.
+    pub fn scratch(&self) -> impl Iterator<Item = Region> + '_ {
+        let ports = self.ports.iter().flat_map(|p| p.inputs.iter().chain(&p.outputs)).copied();
+        [self.arena, self.logits].into_iter().chain(ports)
+    }
+
+    /// Every guard with its name.
+    pub fn guards(&self) -> Vec<(String, Region)> {
+        if self.guard == 0 {
+            return Vec::new();
+        }
+        let mut out = Vec::new();
+        let mut around = |what: String, r: &Region| {
+            let after = r.offset + r.bytes.next_multiple_of(4);
+            let end = r.offset + r.bytes.max(4).next_multiple_of(crate::memory::ALIGN) + self.guard;
+            let before = Region { slab: r.slab, offset: r.offset - self.guard, bytes: self.guard };
+            out.push((format!("before {what}"), before));
+            out.push((format!("after {what}"), Region { slab: r.slab, offset: after, bytes: end - after }));
+        };
+        self.weights.iter().enumerate().for_each(|(i, r)| around(format!("weight {i}"), r));
+        self.states.iter().enumerate().for_each(|(i, r)| around(format!("state {i}"), r));
+        around("the arena".into(), &self.arena);
+        around("the logits".into(), &self.logits);
+        for (b, ports) in self.ports.iter().enumerate() {
+            ports.inputs.iter().enumerate().for_each(|(i, r)| around(format!("input {i} of bucket {b}"), r));
+            ports.outputs.iter().enumerate().for_each(|(i, r)| around(format!("output {i} of bucket {b}"), r));
+        }
+        out
+    }
+}
+
+/// What an engine for this program would allocate on a device of these limits.
+pub fn memory_plan(program: &Program, limits: &Limits) -> Result<MemoryPlan> {
+    let layout = Layout::new(program, limits, 0)?;
+    let sum = |regions: &[Region]| regions.iter().map(|r| r.bytes).sum::<u64>();
+    let ports: u64 = layout.ports.iter().map(|p| sum(&p.inputs) + sum(&p.outputs)).sum();
+    Ok(MemoryPlan {
+        weights_bytes: sum(&layout.weights),
+        weights_segments: layout.weight_slabs,
+        states_bytes: sum(&layout.states),
+        arena_bytes: layout.arena.bytes,
+        ports_bytes: ports + layout.logits.bytes,
+        total_bytes: layout.slabs.iter().sum(),
+    })
+}

@@ -1,0 +1,326 @@
+//! Device memory. In: sizes and a home. Out: buffers with device addresses, host copies both ways. Promise: nothing is read or
+//! written outside a buffer, and an allocation that fails names what it was for.
+#![allow(unsafe_code)]
+
+use crate::commands::{self, Scope, Tape, Ticket};
+use crate::device::Device;
+use crate::error::{Error, Kind, Result};
+use std::sync::Arc;
+use vulkano::buffer::sys::RawBuffer;
+use vulkano::buffer::{BufferCreateInfo, BufferMemory, BufferUsage};
+use vulkano::device::physical::PhysicalDevice;
+use vulkano::memory::{
+    DeviceMemory, MemoryAllocateFlags, MemoryAllocateInfo, MemoryMapInfo, MemoryPropertyFlags as Flags,
+    MemoryRequirements, ResourceMemory,
+};
+
+/// Where a buffer lives.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Home {
+    /// Device-local; visible to the host only where all memory is.
+    Device,
+    /// Written by the host in small pieces, read by kernels: device-local and host-visible where there is such memory.
+    Shared,
+    /// Written by the device, read by the host: cached host memory where there is such memory.
+    Readback,
+    /// Source of copies to the device.
+    Staging,
+}
+
+/// A buffer with memory of its own.
+#[derive(Clone)]
+pub(crate) struct Buffer {
+    pub vk: Arc<vulkano::buffer::Buffer>,
+    bytes: u64,
+    address: u64,
+    mapped: bool,
+}
+
+impl Buffer {
+    /// Allocates `bytes` (at least 4, rounded up to a multiple of 4). `what` names it in errors.
+    pub fn new(device: &Device, bytes: u64, home: Home, what: &str) -> Result<Buffer> {
+        let bytes = bytes.max(4).next_multiple_of(4);
+        let doing = format!("allocating {} for {what}", human(bytes));
+        let limit = device.limits().max_buffer_bytes;
+        if bytes > limit {
+            return Err(Error::new(Kind::OutOfMemory, format!("{doing}: the device allows {} a buffer", human(limit))));
+        }
+        let vk = device.inner.vk.clone();
+        let usage = BufferUsage::STORAGE_BUFFER
+            | BufferUsage::SHADER_DEVICE_ADDRESS
+            | BufferUsage::TRANSFER_SRC
+            | BufferUsage::TRANSFER_DST;
+        let info = BufferCreateInfo { size: bytes, usage, ..Default::default() };
+        let raw = RawBuffer::new(vk.clone(), info).map_err(|e| Error::vulkan(&doing, e))?;
+        let needs = *raw.memory_requirements();
+        let memory = allocate(device, &needs, home, &doing)?;
+        let mapped = memory.mapping_state().is_some();
+        let buffer =
+            raw.bind_memory(ResourceMemory::new_dedicated(memory)).map_err(|(e, _, _)| Error::vulkan(&doing, e))?;
+        let address = buffer.device_address().map_err(|e| Error::new(Kind::Other, format!("{doing}: {e}")))?.get();
+        Ok(Buffer { vk: Arc::new(buffer), bytes, address, mapped })
+    }
+
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    pub fn address(&self) -> u64 {
+        self.address
+    }
+
+    /// Whether the host can read and write it directly.
+    pub fn mapped(&self) -> bool {
+        self.mapped
+    }
+
+    /// Copies host bytes in. The device must not be using that range.
+    pub fn write(&self, offset: u64, data: &[u8]) -> Result<()> {
+        let target = self.slice(offset, data.len() as u64)?;
+        // SAFETY: `slice` gave a mapped range of exactly this length; the source is another allocation.
+        unsafe { std::ptr::copy_nonoverlapping(data.as_ptr(), target, data.len()) };
+        Ok(())
+    }
+
+    /// Copies bytes out. The device must have finished writing that range.
+    pub fn read(&self, offset: u64, out: &mut [u8]) -> Result<()> {
+        let source = self.slice(offset, out.len() as u64)?;
+        // SAFETY: `slice` gave a mapped range of exactly this length; the target is another allocation.
+        unsafe { std::ptr::copy_nonoverlapping(source, out.as_mut_ptr(), out.len()) };
+        Ok(())
+    }
+
+    /// Start of a mapped range.
+    fn slice(&self, offset: u64, bytes: u64) -> Result<*mut u8> {
+        let end = offset.checked_add(bytes).filter(|&end| end <= self.bytes);
+        let memory = match self.vk.memory() {
+            BufferMemory::Normal(memory) => Some(memory),
+            _ => None,
+        };
+        let slice = end.zip(memory).and_then(|(end, memory)| memory.mapped_slice(offset..end)?.ok());
+        slice.map(|s| s.cast::<u8>().as_ptr()).ok_or_else(|| {
+            let what = format!("host access to bytes {offset}+{bytes} of a buffer of {}", self.bytes);
+            Error::new(Kind::Other, what)
+        })
+    }
+}
+
+fn allocate(device: &Device, needs: &MemoryRequirements, home: Home, doing: &str) -> Result<DeviceMemory> {
+    let vk = &device.inner.vk;
+    let index = memory_type(vk.physical_device(), needs.memory_type_bits, home)
+        .ok_or_else(|| Error::new(Kind::Unfit, format!("{doing}: the device has no fitting memory type")))?;
+    let visible = vk.physical_device().memory_properties().memory_types[index as usize]
+        .property_flags
+        .contains(Flags::HOST_VISIBLE | Flags::HOST_COHERENT);
+    let info = MemoryAllocateInfo {
+        allocation_size: needs.layout.size(),
+        memory_type_index: index,
+        flags: MemoryAllocateFlags::DEVICE_ADDRESS,
+        ..Default::default()
+    };
+    let mut memory = DeviceMemory::allocate(vk.clone(), info).map_err(|e| Error::vulkan(doing, e))?;
+    if visible {
+        let whole = MemoryMapInfo { size: needs.layout.size(), ..Default::default() };
+        memory.map(whole).map_err(|e| Error::vulkan(doing, e))?;
+    }
+    Ok(memory)
+}
+
+/// The first memory type that has what the home must have, with as many of its wishes as can be.
+fn memory_type(physical: &PhysicalDevice, allowed: u32, home: Home) -> Option<u32> {
+    let host = Flags::HOST_VISIBLE | Flags::HOST_COHERENT;
+    let (must, wishes, unwanted) = match home {
+        Home::Device => (Flags::empty(), Flags::DEVICE_LOCAL, Flags::HOST_VISIBLE),
+        Home::Shared => (host, Flags::DEVICE_LOCAL, Flags::HOST_CACHED),
+        Home::Readback => (host, Flags::HOST_CACHED, Flags::DEVICE_LOCAL),
+        Home::Staging => (host, Flags::empty(), Flags::DEVICE_LOCAL),
+    };
+    let never = Flags::PROTECTED | Flags::LAZILY_ALLOCATED | Flags::DEVICE_COHERENT;
+    let types = physical.memory_properties().memory_types.iter().enumerate();
+    types
+        .filter(|(i, t)| {
+            allowed & (1 << i) != 0 && t.property_flags.contains(must) && !t.property_flags.intersects(never)
+        })
+        .min_by_key(|(i, t)| (!t.property_flags.contains(wishes), t.property_flags.intersects(unwanted), *i))
+        .map(|(i, _)| i as u32)
+}
+
+/// A range of one of several buffers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Region {
+    pub slab: usize,
+    pub offset: u64,
+    pub bytes: u64,
+}
+
+/// Alignment of everything that a kernel is given the address of.
+pub(crate) const ALIGN: u64 = 256;
+
+/// Regions for `sizes`, in order, and the byte size of each slab; a region never spans two slabs. `guard` bytes stay free on
+/// both sides of each region. Fails with the index of an item that no slab can hold.
+pub(crate) fn place(sizes: &[u64], guard: u64, max_slab: u64) -> std::result::Result<(Vec<Region>, Vec<u64>), usize> {
+    let guard = guard.next_multiple_of(ALIGN);
+    let max_slab = max_slab / ALIGN * ALIGN;
+    let mut regions = Vec::with_capacity(sizes.len());
+    let mut slabs: Vec<u64> = Vec::new();
+    for (i, &bytes) in sizes.iter().enumerate() {
+        let span = bytes.max(4).checked_next_multiple_of(ALIGN).and_then(|b| b.checked_add(2 * guard)).ok_or(i)?;
+        if span > max_slab {
+            return Err(i);
+        }
+        match slabs.last_mut() {
+            Some(used) if *used + span <= max_slab => *used += span,
+            _ => slabs.push(span),
+        }
+        let slab = slabs.len() - 1;
+        regions.push(Region { slab, offset: slabs[slab] - span + guard, bytes });
+    }
+    Ok((regions, slabs))
+}
+
+const STAGING_BYTES: u64 = 32 << 20;
+
+/// Copies host bytes into device buffers through two staging buffers, or directly where the target is mapped.
+pub(crate) struct Uploader<'a> {
+    device: &'a Device,
+    /// Takes the staging way even into mapped memory (tests).
+    force: bool,
+    staging: Vec<Buffer>,
+    in_flight: [Option<Ticket>; 2],
+    current: usize,
+    filled: u64,
+    copies: Vec<(Buffer, u64, u64, u64)>,
+    pub bytes: u64,
+}
+
+impl<'a> Uploader<'a> {
+    pub fn new(device: &'a Device, force: bool) -> Uploader<'a> {
+        Uploader {
+            device,
+            force,
+            staging: Vec::new(),
+            in_flight: [None, None],
+            current: 0,
+            filled: 0,
+            copies: Vec::new(),
+            bytes: 0,
+        }
+    }
+
+    /// Queues a copy of `data` to `offset` of `target`.
+    pub fn write(&mut self, target: &Buffer, offset: u64, data: &[u8]) -> Result<()> {
+        self.bytes += data.len() as u64;
+        if target.mapped() && !self.force {
+            return target.write(offset, data);
+        }
+        let mut at = offset;
+        let mut rest = data;
+        while !rest.is_empty() {
+            if self.filled == STAGING_BYTES {
+                self.flush()?;
+            }
+            let staging = self.stage()?;
+            let n = rest.len().min((STAGING_BYTES - self.filled) as usize);
+            staging.write(self.filled, &rest[..n])?;
+            self.copies.push((target.clone(), self.filled, at, n as u64));
+            self.filled = (self.filled + n as u64).next_multiple_of(4).min(STAGING_BYTES);
+            at += n as u64;
+            rest = &rest[n..];
+        }
+        Ok(())
+    }
+
+    /// The current staging buffer, free for writing.
+    fn stage(&mut self) -> Result<Buffer> {
+        if let Some(ticket) = self.in_flight[self.current].take() {
+            ticket.wait()?;
+        }
+        if self.staging.len() <= self.current {
+            self.staging.push(Buffer::new(self.device, STAGING_BYTES, Home::Staging, "staging")?);
+        }
+        Ok(self.staging[self.current].clone())
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        if self.copies.is_empty() {
+            return Ok(());
+        }
+        let mut tape = Tape::new(self.device)?;
+        for (target, from, to, bytes) in self.copies.drain(..) {
+            tape.copy(&self.staging[self.current], from, &target, to, bytes);
+        }
+        tape.barrier(Scope::All, Scope::All);
+        self.in_flight[self.current] = Some(commands::submit(self.device, &[tape.end()?])?);
+        self.current ^= 1;
+        self.filled = 0;
+        Ok(())
+    }
+
+    /// Waits until everything is in place.
+    pub fn finish(mut self) -> Result<u64> {
+        self.flush()?;
+        for ticket in self.in_flight.iter_mut().filter_map(Option::take) {
+            ticket.wait()?;
+        }
+        Ok(self.bytes)
+    }
+}
+
+/// Copies device bytes to the host; waits for it.
+pub(crate) fn download(device: &Device, source: &Buffer, offset: u64, out: &mut [u8]) -> Result<()> {
+    let mut at = offset;
+    for piece in out.chunks_mut(STAGING_BYTES as usize) {
+        let bytes = piece.len() as u64;
+        let landing = Buffer::new(device, bytes, Home::Readback, "reading back")?;
+        let mut tape = Tape::new(device)?;
+        tape.barrier(Scope::All, Scope::All);
+        tape.copy(source, at, &landing, 0, bytes);
+        tape.barrier(Scope::All, Scope::Host);
+        commands::submit(device, &[tape.end()?])?.wait()?;
+        landing.read(0, piece)?;
+        at += bytes;
+    }
+    Ok(())
+}
+
+/// Bytes for readers: `1.5 GiB`.
+pub fn human(bytes: u64) -> String {
+    let units = ["B", "KiB", "MiB", "GiB", "TiB"];
+    let mut value = bytes as f64;
+    let mut unit = 0;
+    while value >= 1024.0 && unit + 1 < units.len() {
+        value /= 1024.0;
+        unit += 1;
+    }
+    if unit == 0 { format!("{bytes} B") } else { format!("{value:.1} {}", units[unit]) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn regions_are_aligned_apart_and_never_span_two_slabs() {
+        let (regions, slabs) = place(&[100, 256, 1, 700], 0, 1024).unwrap();
+        assert_eq!(slabs, [768, 768]);
+        let at: Vec<_> = regions.iter().map(|r| (r.slab, r.offset)).collect();
+        assert_eq!(at, [(0, 0), (0, 256), (0, 512), (1, 0)]);
+    }
+
+    #[test]
+    fn guards_stand_on_both_sides() {
+        let (regions, slabs) = place(&[8, 8], 256, 1 << 20).unwrap();
+        assert_eq!((regions[0].offset, regions[1].offset, slabs[0]), (256, 256 + 768, 1536));
+    }
+
+    #[test]
+    fn an_item_larger_than_a_slab_is_named() {
+        assert_eq!(place(&[10, 2000], 0, 1024), Err(1));
+        assert_eq!(place(&[u64::MAX - 3], 0, 1024), Err(0));
+    }
+
+    #[test]
+    fn sizes_are_readable() {
+        assert_eq!((human(12), human(1536), human(3 << 30)), ("12 B".into(), "1.5 KiB".into(), "3.0 GiB".into()));
+    }
+}

@@ -1,0 +1,258 @@
+//! Recording. In: a bucket of a checked program and the addresses of everything. Out: one replayable command buffer. Promise:
+//! the dispatches of the program in their order, with its barriers and no other work.
+
+use crate::check::column;
+use crate::commands::{Recorded, Scope, Tape};
+use crate::device::Device;
+use crate::error::{Error, Kind, Result};
+use crate::program::{Arg, Bucket, Phase, Program};
+use std::borrow::Cow;
+use std::sync::Arc;
+use vulkano::pipeline::layout::{PipelineLayoutCreateInfo, PushConstantRange};
+use vulkano::pipeline::{
+    ComputePipeline, PipelineLayout, PipelineShaderStageCreateInfo, compute::ComputePipelineCreateInfo,
+};
+use vulkano::query::{QueryPool, QueryPoolCreateInfo, QueryResultFlags, QueryType};
+use vulkano::shader::spirv::bytes_to_words;
+use vulkano::shader::{ShaderModule, ShaderModuleCreateInfo, ShaderStages, SpecializationConstant};
+
+/// A kernel's code.
+#[derive(Clone)]
+pub enum Code {
+    /// SPIR-V words.
+    Words(Cow<'static, [u32]>),
+    /// The `load` function that `vulkano_shaders::shader!` makes.
+    Load(crate::model::Load),
+}
+
+impl Code {
+    /// SPIR-V as bytes, as a compiler gives it.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Code> {
+        let words = bytes_to_words(bytes).map_err(|e| Error::new(Kind::Program, format!("not SPIR-V: {e}")))?;
+        Ok(Code::Words(Cow::Owned(words.into_owned())))
+    }
+}
+
+/// Which phases of a bucket run.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Part {
+    /// `Body` blocks only: a chunk of a prompt that is not the last.
+    Body,
+    /// Everything.
+    Whole,
+}
+
+/// How to record; the default is the program as it stands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct RecordOptions {
+    /// A barrier before every dispatch. Must give bit-identical results; a test holds plans to it.
+    pub full_barriers: bool,
+    /// A timestamp after every dispatch, for profiles.
+    pub timestamps: bool,
+    /// Records only that many dispatches of a run.
+    pub stop_after: Option<usize>,
+}
+
+/// Addresses of everything that an [`Arg`] can mean in one bucket.
+pub(crate) struct Addresses<'a> {
+    pub weights: &'a [u64],
+    pub states: &'a [u64],
+    pub inputs: &'a [u64],
+    pub outputs: &'a [u64],
+    pub arena: u64,
+    pub step: u64,
+    pub tokens: u64,
+    pub logits: u64,
+    pub ring: u64,
+}
+
+impl Addresses<'_> {
+    fn of(&self, arg: Arg) -> Result<u64> {
+        let at = |list: &[u64], i: u32| list.get(i as usize).copied();
+        let found = match arg {
+            Arg::Weight(i) => at(self.weights, i),
+            Arg::State(i) => at(self.states, i),
+            Arg::Input(i) => at(self.inputs, i),
+            Arg::Output(i) => at(self.outputs, i),
+            Arg::Arena(offset) => self.arena.checked_add(offset),
+            Arg::Column(_) => None,
+            Arg::Step => Some(self.step),
+            Arg::Tokens => Some(self.tokens),
+            Arg::Logits => Some(self.logits),
+            Arg::Ring => Some(self.ring),
+        };
+        found.ok_or_else(|| Error::new(Kind::Program, format!("{arg:?} has no address")))
+    }
+}
+
+/// Where a recorded dispatch stands in the program.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Place {
+    pub block: u32,
+    pub repetition: u32,
+    pub dispatch: u32,
+}
+
+/// A bucket recorded once.
+pub(crate) struct Recording {
+    pub commands: Arc<Recorded>,
+    pub places: Vec<Place>,
+    pub timestamps: Option<Arc<QueryPool>>,
+}
+
+/// One pipeline per kernel, made on as many threads as there are cores.
+pub(crate) struct Pipelines {
+    layout: Arc<PipelineLayout>,
+    kernels: Vec<Arc<ComputePipeline>>,
+}
+
+/// The id of the specialization constant that receives the subgroup size, where a kernel declares it.
+pub const SUBGROUP_SIZE_ID: u32 = 0;
+
+impl Pipelines {
+    pub fn new(device: &Device, program: &Program, code: &[Code]) -> Result<Pipelines> {
+        if code.len() != program.kernels.len() {
+            let what = format!("{} kernels and {} SPIR-V modules", program.kernels.len(), code.len());
+            return Err(Error::new(Kind::Program, what));
+        }
+        let range = PushConstantRange { stages: ShaderStages::COMPUTE, offset: 0, size: 128 };
+        let info = PipelineLayoutCreateInfo { push_constant_ranges: vec![range], ..Default::default() };
+        let layout =
+            PipelineLayout::new(device.inner.vk.clone(), info).map_err(|e| Error::vulkan("pipeline layout", e))?;
+        let one = |i: usize| {
+            pipeline(device, &layout, &code[i]).map_err(|e| e.at(format!("kernel '{}'", program.kernels[i].name)))
+        };
+        let threads = std::thread::available_parallelism().map_or(1, |n| n.get()).min(code.len().max(1));
+        let parts: Vec<Result<Vec<(usize, Arc<ComputePipeline>)>>> = std::thread::scope(|scope| {
+            let one = &one;
+            let work = |t: usize| (t..code.len()).step_by(threads).map(|i| Ok((i, one(i)?))).collect();
+            let handles: Vec<_> = (0..threads).map(|t| scope.spawn(move || work(t))).collect();
+            let crashed = || Err(Error::new(Kind::Other, "a pipeline compiler thread panicked"));
+            handles.into_iter().map(|h| h.join().unwrap_or_else(|_| crashed())).collect()
+        });
+        let mut kernels = parts.into_iter().collect::<Result<Vec<_>>>()?.concat();
+        kernels.sort_by_key(|(i, _)| *i);
+        Ok(Pipelines { layout, kernels: kernels.into_iter().map(|(_, p)| p).collect() })
+    }
+}
+
+fn pipeline(device: &Device, layout: &Arc<PipelineLayout>, code: &Code) -> Result<Arc<ComputePipeline>> {
+    let vk = &device.inner.vk;
+    let module = match code {
+        Code::Load(load) => load(vk.clone()),
+        Code::Words(words) => module(device, words),
+    }
+    .map_err(|e| Error::vulkan("SPIR-V", e))?;
+    let subgroup = device.limits().subgroup;
+    let tuned = module.specialization_constants().contains_key(&SUBGROUP_SIZE_ID);
+    let constants = tuned.then_some((SUBGROUP_SIZE_ID, SpecializationConstant::U32(subgroup)));
+    let module =
+        module.specialize(constants.into_iter().collect()).map_err(|e| Error::new(Kind::Program, e.to_string()))?;
+    let entry =
+        module.entry_point("main").ok_or_else(|| Error::new(Kind::Program, "the SPIR-V has no entry 'main'"))?;
+    let mut stage = PipelineShaderStageCreateInfo::new(entry);
+    let properties = vk.physical_device().properties();
+    let fixed = properties.required_subgroup_size_stages.is_some_and(|s| s.intersects(ShaderStages::COMPUTE));
+    if tuned && fixed && vk.enabled_features().subgroup_size_control {
+        stage.required_subgroup_size = Some(subgroup);
+    }
+    let info = ComputePipelineCreateInfo::stage_layout(stage, layout.clone());
+    ComputePipeline::new(vk.clone(), None, info).map_err(|e| Error::vulkan("pipeline", e))
+}
+
+#[allow(unsafe_code)]
+fn module(device: &Device, words: &[u32]) -> Result<Arc<ShaderModule>, vulkano::Validated<vulkano::VulkanError>> {
+    let info = ShaderModuleCreateInfo::new(words);
+    // SAFETY: the words come from a SPIR-V compiler, and spirv-val passes over every shader in the tests.
+    unsafe { ShaderModule::new(device.inner.vk.clone(), info) }
+}
+
+/// Records a bucket.
+pub(crate) fn record(
+    device: &Device,
+    program: &Program,
+    bucket: &Bucket,
+    part: Part,
+    pipelines: &Pipelines,
+    addresses: &Addresses,
+    options: &RecordOptions,
+) -> Result<Recording> {
+    let mut places = places(bucket, part);
+    places.truncate(options.stop_after.unwrap_or(usize::MAX));
+    let mut tape = Tape::new(device)?;
+    let timestamps = if options.timestamps { timestamp_pool(device, places.len())? } else { None };
+    if let Some(pool) = &timestamps {
+        tape.reset_timestamps(pool);
+    }
+    // What the last submission, or the last replay in this one, wrote.
+    tape.barrier(Scope::All, Scope::Compute);
+    if let Some(pool) = &timestamps {
+        tape.timestamp(pool, 0);
+    }
+    let mut bound = None;
+    for (i, place) in places.iter().enumerate() {
+        let block = &bucket.blocks[place.block as usize];
+        let row = &block.table[place.repetition as usize];
+        let dispatch = &block.dispatches[place.dispatch as usize];
+        if i > 0 && (dispatch.barrier || options.full_barriers) {
+            tape.barrier(Scope::Compute, Scope::Compute);
+        }
+        if bound != Some(dispatch.kernel) {
+            tape.bind(&pipelines.kernels[dispatch.kernel as usize]);
+            bound = Some(dispatch.kernel);
+        }
+        let args: Vec<u64> = dispatch
+            .args
+            .iter()
+            .map(|&arg| addresses.of(column(arg, row)?))
+            .collect::<Result<_>>()
+            .map_err(|e| e.at(format!("{}: {}", program.kernels[dispatch.kernel as usize].name, dispatch.note)))?;
+        tape.push(&pipelines.layout, &args);
+        tape.dispatch(dispatch.grid);
+        if let Some(pool) = &timestamps {
+            tape.timestamp(pool, i as u32 + 1);
+        }
+    }
+    Ok(Recording { commands: tape.end()?, places, timestamps })
+}
+
+/// The dispatches of a run in order.
+pub(crate) fn places(bucket: &Bucket, part: Part) -> Vec<Place> {
+    let mut out = Vec::new();
+    for (b, block) in bucket.blocks.iter().enumerate() {
+        if part == Part::Body && block.phase == Phase::Head {
+            continue;
+        }
+        for repetition in 0..block.table.len() as u32 {
+            for dispatch in 0..block.dispatches.len() as u32 {
+                out.push(Place { block: b as u32, repetition, dispatch });
+            }
+        }
+    }
+    out
+}
+
+fn timestamp_pool(device: &Device, dispatches: usize) -> Result<Option<Arc<QueryPool>>> {
+    if device.limits().tick_ns == 0.0 {
+        return Err(Error::new(Kind::Unfit, format!("device '{}' has no timestamps", device.info().name)));
+    }
+    let info = QueryPoolCreateInfo {
+        query_count: dispatches as u32 + 1,
+        ..QueryPoolCreateInfo::query_type(QueryType::Timestamp)
+    };
+    let pool = QueryPool::new(device.inner.vk.clone(), info).map_err(|e| Error::vulkan("timestamps", e))?;
+    Ok(Some(pool))
+}
+
+impl Recording {
+    /// Nanoseconds from the start of the last run to the end of each dispatch. The run must have finished.
+    pub fn ends_ns(&self, device: &Device) -> Result<Vec<f64>> {
+        let Some(pool) = &self.timestamps else { return Ok(Vec::new()) };
+        let mut ticks = vec![0u64; pool.query_count() as usize];
+        pool.get_results(0..pool.query_count(), &mut ticks, QueryResultFlags::WAIT)
+            .map_err(|e| Error::vulkan("reading timestamps", e))?;
+        let start = ticks.first().copied().unwrap_or(0);
+        let tick = f64::from(device.limits().tick_ns);
+        Ok(ticks.iter().skip(1).map(|t| t.wrapping_sub(start) as f64 * tick).collect())
+    }
+}

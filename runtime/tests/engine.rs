@@ -1,0 +1,149 @@
+//! The engine on any Vulkan device, with a program written by hand.
+
+mod common;
+
+use common::*;
+use onnxcast_runtime::engine::{Engine, Options};
+use onnxcast_runtime::error::Kind;
+use onnxcast_runtime::program::*;
+use onnxcast_runtime::raw::{Array, Data};
+use onnxcast_runtime::recorder::{Part, RecordOptions};
+use onnxcast_runtime::weights::WeightSource;
+
+fn engine(n: u32, options: Options) -> Engine {
+    let (program, code, weights) = layered(n);
+    Engine::new(device(), program, &code, &WeightSource::Bytes(weights), options, &mut |_, _| {}).unwrap()
+}
+
+fn x(n: u32) -> Array {
+    Array::f32(&[n as usize], &(0..n).map(|i| i as f32 + 0.5).collect::<Vec<_>>())
+}
+
+fn f32s(array: &Array) -> &[f32] {
+    match &array.data {
+        Data::F32(v) => v,
+        other => panic!("not f32: {other:?}"),
+    }
+}
+
+#[test]
+fn a_rolled_block_runs_once_per_row_of_its_table() {
+    for n in [1, 63, 64, 65, 1000] {
+        let mut engine = engine(n, Options::default());
+        let out = engine.run_raw(0, &[("x", &x(n))]).unwrap();
+        let want: Vec<f32> = (0..n).map(|i| i as f32 + 0.5 + (i * 6) as f32).collect();
+        assert_eq!((out[0].0.as_str(), f32s(&out[0].1)), ("y", &want[..]), "n = {n}");
+    }
+}
+
+#[test]
+fn states_outlive_a_run_until_they_are_reset() {
+    let mut engine = engine(3, Options::default());
+    let first = engine.run_raw(0, &[("x", &x(3))]).unwrap();
+    let second = engine.run_raw(0, &[("x", &x(3))]).unwrap();
+    let twice: Vec<f32> = f32s(&first[1].1).iter().map(|v| v * 2.0).collect();
+    assert_eq!(f32s(&second[1].1), twice);
+    engine.reset_states().unwrap();
+    let third = engine.run_raw(0, &[("x", &x(3))]).unwrap();
+    assert_eq!(f32s(&third[1].1), f32s(&first[1].1));
+}
+
+#[test]
+fn staging_and_full_barriers_change_no_bit() {
+    let plain = engine(513, Options::default()).run_raw(0, &[("x", &x(513))]).unwrap();
+    let record = RecordOptions { full_barriers: true, ..Default::default() };
+    let other = Options { staging: true, record, ..Default::default() };
+    assert_eq!(engine(513, other).run_raw(0, &[("x", &x(513))]).unwrap(), plain);
+}
+
+#[test]
+fn guards_stay_untouched_by_good_kernels_and_catch_a_bad_one() {
+    let guarded = Options { guard_bytes: 512, ..Default::default() };
+    let mut good = engine(65, guarded);
+    good.run_raw(0, &[("x", &x(65))]).unwrap();
+    good.check_guards().unwrap();
+
+    let (mut program, mut code, weights) = layered(65);
+    let (_, bad) = copy(65, 3);
+    code[1] = bad;
+    program.kernels.to_mut()[1].name = "copy_too_far".into();
+    let mut engine =
+        Engine::new(device(), program, &code, &WeightSource::Bytes(weights), guarded, &mut |_, _| {}).unwrap();
+    engine.run_raw(0, &[("x", &x(65))]).unwrap();
+    let error = engine.check_guards().unwrap_err();
+    assert_eq!(error.kind, Kind::Program);
+    assert!(error.to_string().contains("guard after"), "{error}");
+}
+
+#[test]
+fn stopping_early_leaves_the_arena_of_that_dispatch() {
+    let mut engine = engine(4, Options::default());
+    engine.set_record_options(RecordOptions { stop_after: Some(2), ..Default::default() });
+    engine.run_raw(0, &[("x", &x(4))]).unwrap();
+    let sum = engine.read_arena(256, 16).unwrap();
+    assert_eq!(sum, floats(4, |i| i as f32 + 0.5 + i as f32));
+}
+
+#[test]
+fn spans_stand_for_every_dispatch_in_order() {
+    if device().limits().tick_ns == 0.0 {
+        eprintln!("skipped: the device has no timestamps");
+        return;
+    }
+    let record = RecordOptions { timestamps: true, ..Default::default() };
+    let mut engine = engine(1000, Options { record, ..Default::default() });
+    engine.run_raw(0, &[("x", &x(1000))]).unwrap();
+    let spans = engine.spans(0, Part::Whole).unwrap();
+    assert_eq!(spans.len(), 1 + 3 * 2 + 3);
+    assert_eq!((spans[3].block, spans[3].repetition, spans[3].dispatch), (1, 1, 0));
+    assert!(spans.windows(2).all(|w| w[0].end_ns == w[1].start_ns && w[0].end_ns >= w[0].start_ns), "{spans:?}");
+    assert!(spans[9].end_ns > 0.0);
+}
+
+#[test]
+fn counters_count_what_crosses_the_bus() {
+    let mut engine = engine(64, Options::default());
+    let before = engine.counters();
+    engine.run(0, Part::Whole).unwrap();
+    let after = engine.counters();
+    assert_eq!((after.submissions - before.submissions, after.replays, after.dispatches), (1, 1, 10));
+    assert_eq!((after.to_device_bytes, after.to_host_bytes), (before.to_device_bytes, before.to_host_bytes));
+    assert_eq!(before.to_device_bytes, 3 * 64 * 4);
+}
+
+#[test]
+fn inputs_must_be_complete_and_known() {
+    let mut engine = engine(2, Options::default());
+    let missing = engine.run_raw(0, &[]).unwrap_err();
+    assert_eq!(missing.to_string(), "input 'x' (float32 [2]) is missing");
+    let unknown = engine.run_raw(0, &[("x", &x(2)), ("z", &x(2))]).unwrap_err();
+    assert_eq!(unknown.to_string(), "there is no input 'z'; have x");
+}
+
+#[test]
+fn a_program_that_contradicts_itself_is_refused_before_it_runs() {
+    let refuse = |change: fn(&mut Program), part: &str| {
+        let (mut program, code, weights) = layered(8);
+        change(&mut program);
+        let made =
+            Engine::new(device(), program, &code, &WeightSource::Bytes(weights), Options::default(), &mut |_, _| {});
+        let error = made.err().unwrap();
+        assert!(error.to_string().contains(part), "{error}");
+    };
+    refuse(
+        |p| p.buckets.to_mut()[0].blocks.to_mut()[1].dispatches.to_mut()[0].args.to_mut()[1] = Arg::Weight(9),
+        "weight 9 of 3",
+    );
+    refuse(
+        |p| p.buckets.to_mut()[0].blocks.to_mut()[1].dispatches.to_mut()[0].args.to_mut()[1] = Arg::Column(4),
+        "column 4",
+    );
+    refuse(|p| p.buckets.to_mut()[0].blocks.to_mut()[0].dispatches.to_mut()[0].grid[0] = 0, "0 workgroups on axis 0");
+    refuse(|p| p.buckets.to_mut()[0].arena_bytes = 256, "arena byte 256 of 256");
+    refuse(|p| p.kernels.to_mut()[0].args = 2, "takes 2 addresses, 3 given");
+    refuse(|p| p.tensors.to_mut()[1].bytes = 4, "tensor 'w1' takes 4 bytes, 32 bytes given");
+    refuse(
+        |p| p.buckets.to_mut()[0].blocks.to_mut()[0].dispatches.to_mut()[0].args.to_mut()[0] = Arg::Ring,
+        "no decoder",
+    );
+}

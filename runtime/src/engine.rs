@@ -7,7 +7,7 @@ use crate::device::Device;
 use crate::error::{Error, Kind, Result};
 use crate::layout::{GUARD_WORD, Layout};
 use crate::memory::{self, Buffer, Home, Region, Uploader};
-use crate::profile::Span;
+use crate::cli::profile::Span;
 use crate::program::{Bucket, Program};
 use crate::recorder::{self, Addresses, Code, Part, Pipelines, Place, RecordOptions, Recording};
 use crate::step::{RING, Step};

@@ -2,12 +2,12 @@
 //! uploaded once; a run submits recorded commands and nothing else.
 
 use crate::check::check;
+use crate::cli::profile::Span;
 use crate::commands::{self, Recorded, Scope, Tape, Ticket};
 use crate::device::Device;
 use crate::error::{Error, Kind, Result};
 use crate::layout::{GUARD_WORD, Layout};
 use crate::memory::{self, Buffer, Home, Region, Uploader};
-use crate::cli::profile::Span;
 use crate::program::{Bucket, Program};
 use crate::recorder::{self, Addresses, Code, Part, Pipelines, Place, RecordOptions, Recording};
 use crate::step::{RING, Step};

@@ -2,14 +2,13 @@
 //! uploaded once; a run submits recorded commands and nothing else.
 
 use crate::check::check;
-use crate::cli::profile::Span;
 use crate::commands::{self, Recorded, Scope, Tape, Ticket};
 use crate::device::Device;
 use crate::error::{Error, Kind, Result};
 use crate::layout::{GUARD_WORD, Layout};
 use crate::memory::{self, Buffer, Home, Region, Uploader};
 use crate::program::{Bucket, Program};
-use crate::recorder::{self, Addresses, Code, Part, Pipelines, Place, RecordOptions, Recording};
+use crate::recorder::{self, Addresses, Code, Part, Pipelines, RecordOptions, Recording};
 use crate::step::{RING, Step};
 use crate::weights::WeightSource;
 use std::collections::HashMap;
@@ -219,27 +218,6 @@ impl Engine {
 
     fn address(&self, region: &Region) -> u64 {
         self.slabs[region.slab].address() + region.offset
-    }
-
-    /// Times of the last run of this bucket and part, which has finished. Needs `RecordOptions::timestamps`. Where dispatches
-    /// overlap, a span is the time that its end came after the one before.
-    pub fn spans(&mut self, bucket: u32, part: Part) -> Result<Vec<Span>> {
-        let device = self.device.clone();
-        let recording = self.recording(bucket, part)?;
-        if recording.timestamps.is_none() {
-            return Err(Error::new(Kind::Usage, "this bucket was recorded without timestamps"));
-        }
-        let mut start_ns = 0.0;
-        let ends = recording.ends_ns(&device)?;
-        let spans = recording.places.iter().zip(ends).map(|(place, end)| {
-            // Ticks of two units of the device may cross by one.
-            let end_ns = f64::max(end, start_ns);
-            let Place { block, repetition, dispatch } = *place;
-            let span = Span { block, repetition, dispatch, start_ns, end_ns };
-            start_ns = end_ns;
-            span
-        });
-        Ok(spans.collect())
     }
 
     /// Changes how buckets are recorded; they are recorded anew at their next run.

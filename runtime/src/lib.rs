@@ -17,6 +17,7 @@ pub mod layout;
 pub mod memory;
 pub mod model;
 pub mod npz;
+pub mod profile;
 pub mod program;
 pub mod raw;
 pub mod recorder;

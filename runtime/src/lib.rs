@@ -25,3 +25,7 @@ pub mod step;
 pub mod text;
 pub mod verify;
 pub mod weights;
+
+/// For the generated module, which compiles its kernels with `shader!`.
+pub use vulkano;
+pub use vulkano_shaders;

@@ -198,6 +198,40 @@ macro_rules! tensor {
     };
 }
 
+/// A [`State`] on one line of generated code.
+#[macro_export]
+macro_rules! state {
+    ($name:literal, $bytes:literal, $shape:expr, $dtype:expr) => {
+        $crate::program::State {
+            name: ::std::borrow::Cow::Borrowed($name),
+            bytes: $bytes,
+            shape: ::std::borrow::Cow::Borrowed(&$shape),
+            dtype: $dtype,
+        }
+    };
+}
+
+/// A [`Port`] on one line of generated code.
+#[macro_export]
+macro_rules! port {
+    ($name:literal, $numpy:literal, $elem:expr, $shape:expr) => {
+        $crate::program::Port {
+            name: ::std::borrow::Cow::Borrowed($name),
+            numpy: ::std::borrow::Cow::Borrowed($numpy),
+            elem: $elem,
+            shape: ::std::borrow::Cow::Borrowed(&$shape),
+        }
+    };
+}
+
+/// One repetition of a [`Block`] on one line of generated code.
+#[macro_export]
+macro_rules! columns {
+    ($($arg:expr),*) => {
+        ::std::borrow::Cow::Borrowed(&[$($arg),*])
+    };
+}
+
 /// A [`Dispatch`] on one line of generated code; `+` has a barrier before it, `-` has none.
 #[macro_export]
 macro_rules! row {

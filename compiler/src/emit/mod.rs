@@ -1,0 +1,81 @@
+//! From Program to Rust: text only, no decisions. In: a `Program` and the model's texts. Out: `generated/NAME`. Promise: readable,
+//! formatted, the same bytes every time.
+
+mod entry;
+mod kernels;
+mod program;
+mod stamp;
+
+pub use stamp::FILE as STAMP;
+
+use crate::error::{Error, Result};
+use onnxcast_runtime::program::Program;
+use proc_macro2::TokenStream;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// What the executable holds besides the program.
+pub struct Assets<'a> {
+    pub title: &'a str,
+    pub source: &'a str,
+    pub licence: &'a str,
+    /// `fp32`, `fp16`.
+    pub precision: &'a str,
+    /// Path of the manifest as the header shows it, relative to the project.
+    pub manifest: &'a str,
+    pub text: Option<TextAssets<'a>>,
+    /// The golden file's content.
+    pub golden: Option<&'a [u8]>,
+    /// The fused graphs, in text form.
+    pub graphs: &'a str,
+}
+
+/// Contents of the text files.
+pub struct TextAssets<'a> {
+    pub tokenizer: &'a [u8],
+    pub config: Option<&'a [u8]>,
+    pub template: Option<&'a [u8]>,
+    pub stops: &'a [u32],
+    pub system: Option<&'a str>,
+}
+
+/// A generated file: path in the folder, content.
+pub type File = (PathBuf, Vec<u8>);
+
+/// Every file of `generated/NAME` but the stamp and the weight pool, sorted by path.
+pub fn files(program: &Program, assets: &Assets) -> Result<Vec<File>> {
+    let mut files: Vec<File> = vec![
+        ("main.rs".into(), source(assets, entry::tokens(assets))?.into_bytes()),
+        ("program.rs".into(), source(assets, program::tokens(program))?.into_bytes()),
+        ("kernels.rs".into(), source(assets, kernels::tokens(&program.name, &program.kernels))?.into_bytes()),
+        ("graph.txt".into(), assets.graphs.as_bytes().to_vec()),
+    ];
+    files.extend(kernels::shaders(&program.kernels)?);
+    files.extend(entry::assets(assets));
+    files.sort();
+    Ok(files)
+}
+
+/// Writes the files and, last, the stamp that makes them a whole.
+pub fn write(folder: &Path, files: &[File]) -> Result<()> {
+    let fail = |path: &Path, e: std::io::Error| Error::new("emit", e.to_string()).at(path.display().to_string());
+    for (path, bytes) in files.iter().chain([&stamp::of(files)]) {
+        let path = folder.join(path);
+        let parent = path.parent().unwrap_or(folder);
+        fs::create_dir_all(parent).map_err(|e| fail(parent, e))?;
+        fs::write(&path, bytes).map_err(|e| fail(&path, e))?;
+    }
+    Ok(())
+}
+
+/// Formatted Rust under the generator's header.
+fn source(assets: &Assets, tokens: TokenStream) -> Result<String> {
+    let file =
+        syn::parse2(tokens).map_err(|e| Error::new("emit", format!("the generated code does not parse: {e}")))?;
+    let header = format!(
+        "// Written by onnxcast {} from {}. Do not edit: make model=NAME writes it again.\n\n",
+        env!("CARGO_PKG_VERSION"),
+        assets.manifest
+    );
+    Ok(header + &prettyplease::unparse(&file))
+}

@@ -1,0 +1,196 @@
+//! The program as Rust constants. In: a `Program`. Out: tokens whose value is that program. Promise: a row a dispatch, kernels by
+//! name, ONNX names as notes.
+
+use onnxcast_runtime::program::{Arg, Block, Bucket, Dispatch, Elem, Kernel, Phase, Port, Program, State, Tensor};
+use proc_macro2::{Ident, Literal, TokenStream};
+use quote::{format_ident, quote};
+
+pub fn tokens(program: &Program) -> TokenStream {
+    let Program { name, plan_hash, kernels, tensors, states, buckets, decoder } = program;
+    let names = kernels.iter().enumerate().map(|(i, k)| {
+        let (constant, i) = (constant(k), number(i as u64));
+        quote!(const #constant: u32 = #i;)
+    });
+    let decoder = match decoder {
+        Some(d) => {
+            let [context, vocab, decode, prefill] =
+                [d.context, d.vocab, d.decode, d.prefill].map(|n| number(u64::from(n)));
+            quote!(Some(Decoder { context: #context, vocab: #vocab, decode: #decode, prefill: #prefill }))
+        }
+        None => quote!(None::<Decoder>),
+    };
+    let kernel_rows = kernels.iter().map(kernel);
+    let tensor_rows = tensors.iter().map(tensor);
+    let state_rows = states.iter().map(state);
+    let statics = buckets.iter().map(|b| bucket_items(b, kernels));
+    let bucket_rows = buckets.iter().map(bucket);
+    quote! {
+        //! Kernels, extents and dispatches in the order in which they run.
+        #![allow(clippy::unreadable_literal, unused_imports)]
+
+        use onnxcast_runtime::program::Arg::{Arena, Column, Input, Logits, Output, Ring, Step, Tokens, Weight};
+        use onnxcast_runtime::program::{
+            Arg, Block, Bucket, Decoder, Dispatch, Elem, Kernel, List, Phase, Port, Program, State, Tensor,
+        };
+        use onnxcast_runtime::{columns, kernel, port, row, state, tensor};
+        use std::borrow::Cow::Borrowed;
+
+        pub fn program() -> Program {
+            Program {
+                name: Borrowed(#name),
+                plan_hash: Borrowed(#plan_hash),
+                kernels: Borrowed(KERNELS),
+                tensors: Borrowed(TENSORS),
+                states: Borrowed(STATES),
+                buckets: Borrowed(BUCKETS),
+                decoder: #decoder,
+            }
+        }
+
+        #(#names)*
+
+        static KERNELS: &[Kernel] = &[#(#kernel_rows),*];
+
+        static TENSORS: &[Tensor] = &[#(#tensor_rows),*];
+
+        static STATES: &[State] = &[#(#state_rows),*];
+
+        static BUCKETS: &[Bucket] = &[#(#bucket_rows),*];
+
+        #(#statics)*
+    }
+}
+
+fn number(n: u64) -> Literal {
+    Literal::u64_unsuffixed(n)
+}
+
+fn numbers(list: &[u32]) -> TokenStream {
+    let list = list.iter().map(|n| number(u64::from(*n)));
+    quote!([#(#list),*])
+}
+
+/// The constant that names a kernel's index.
+fn constant(kernel: &Kernel) -> Ident {
+    format_ident!("{}", kernel.name.to_uppercase())
+}
+
+fn kernel(kernel: &Kernel) -> TokenStream {
+    let Kernel { name, source, defines, args, writes } = kernel;
+    let defines = defines.iter().map(|(k, v)| {
+        let k = format_ident!("{}", &**k);
+        quote!(#k = #v)
+    });
+    let (args, writes) = (number(u64::from(*args)), number(u64::from(*writes)));
+    quote!(kernel!(#name, #source, args #args, writes #writes, [#(#defines),*]))
+}
+
+fn tensor(tensor: &Tensor) -> TokenStream {
+    let Tensor { name, layout, shape, bytes } = tensor;
+    let (layout, shape, bytes) = (format_ident!("{}", &**layout), numbers(shape), number(*bytes));
+    quote!(tensor!(#name, #layout, #shape, #bytes))
+}
+
+fn elem(elem: Elem) -> TokenStream {
+    let name = format_ident!("{}", format!("{elem:?}"));
+    quote!(Elem::#name)
+}
+
+fn state(state: &State) -> TokenStream {
+    let State { name, bytes, shape, dtype } = state;
+    let (bytes, shape, dtype) = (number(*bytes), numbers(shape), elem(*dtype));
+    quote!(state!(#name, #bytes, #shape, #dtype))
+}
+
+fn port(port: &Port) -> TokenStream {
+    let Port { name, numpy, elem: kind, shape } = port;
+    let (kind, shape) = (elem(*kind), numbers(shape));
+    quote!(port!(#name, #numpy, #kind, #shape))
+}
+
+/// The name of a bucket's static, with an optional suffix.
+fn item(bucket: &Bucket, suffix: &str) -> Ident {
+    let letter = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' };
+    let clean: String = bucket.name.chars().map(letter).collect();
+    format_ident!("BUCKET_{}{}", clean, suffix)
+}
+
+fn bucket(bucket: &Bucket) -> TokenStream {
+    let Bucket { name, rows, arena_bytes, inputs, outputs, .. } = bucket;
+    let (rows, arena) = (number(u64::from(*rows)), number(*arena_bytes));
+    let (inputs, outputs) = (inputs.iter().map(port), outputs.iter().map(port));
+    let blocks = item(bucket, "");
+    quote! {
+        Bucket {
+            name: Borrowed(#name),
+            rows: #rows,
+            arena_bytes: #arena,
+            inputs: Borrowed(&[#(#inputs),*]),
+            outputs: Borrowed(&[#(#outputs),*]),
+            blocks: Borrowed(#blocks),
+        }
+    }
+}
+
+/// A bucket's blocks, and the table and dispatches of each.
+fn bucket_items(bucket: &Bucket, kernels: &[Kernel]) -> TokenStream {
+    let mut items = TokenStream::new();
+    let mut blocks = Vec::new();
+    for (i, block) in bucket.blocks.iter().enumerate() {
+        let Block { phase, table, dispatches } = block;
+        let (rows_name, table_name) = (item(bucket, &format!("_{i}_ROWS")), item(bucket, &format!("_{i}_TABLE")));
+        let rows = dispatches.iter().map(|d| dispatch(d, kernels));
+        let table = table.iter().map(|row| {
+            let args = row.iter().map(|a| arg(*a));
+            quote!(columns!(#(#args),*))
+        });
+        let phase = match phase {
+            Phase::Body => quote!(Phase::Body),
+            Phase::Head => quote!(Phase::Head),
+        };
+        items.extend(quote! {
+            static #table_name: &[List<Arg>] = &[#(#table),*];
+            static #rows_name: &[Dispatch] = &[#(#rows),*];
+        });
+        blocks.push(quote!(Block { phase: #phase, table: Borrowed(#table_name), dispatches: Borrowed(#rows_name) }));
+    }
+    let name = item(bucket, "");
+    quote! {
+        static #name: &[Block] = &[#(#blocks),*];
+        #items
+    }
+}
+
+fn dispatch(dispatch: &Dispatch, kernels: &[Kernel]) -> TokenStream {
+    let Dispatch { kernel, grid, args, barrier, note } = dispatch;
+    let kernel = match kernels.get(*kernel as usize) {
+        Some(k) => constant(k),
+        None => format_ident!("NO_SUCH_KERNEL"),
+    };
+    let grid = numbers(grid);
+    let args = args.iter().map(|a| arg(*a));
+    let barrier = if *barrier { quote!(+) } else { quote!(-) };
+    quote!(row!(#kernel, #grid, [#(#args),*], #barrier, #note))
+}
+
+fn arg(arg: Arg) -> TokenStream {
+    let of = |name: &str, n: u64| {
+        let (name, n) = (format_ident!("{}", name), number(n));
+        quote!(#name(#n))
+    };
+    match arg {
+        Arg::Weight(i) => of("Weight", u64::from(i)),
+        Arg::State(i) => {
+            let i = number(u64::from(i));
+            quote!(Arg::State(#i))
+        }
+        Arg::Arena(offset) => of("Arena", offset),
+        Arg::Column(i) => of("Column", u64::from(i)),
+        Arg::Input(i) => of("Input", u64::from(i)),
+        Arg::Output(i) => of("Output", u64::from(i)),
+        Arg::Step => quote!(Step),
+        Arg::Tokens => quote!(Tokens),
+        Arg::Logits => quote!(Logits),
+        Arg::Ring => quote!(Ring),
+    }
+}

@@ -1,315 +1,202 @@
-//! Arrays of a raw run. In: numpy `.npz` files whose keys are port names. Out: the bytes that ports hold, and back. Promise: names,
-//! shapes and element types are checked against the ports, all mistakes in one error, before anything runs.
+//! Numpy archives. In: `.npz` files. Out: arrays by name, and back. Promise: every numeric type and both element orders read; a file
+//! is written whole or not at all.
 
-use std::collections::BTreeSet;
 use std::fs::File;
-use std::io::{BufWriter, Read, Seek, Write};
+use std::io::{BufReader, BufWriter, Read, Seek, Write};
 use std::path::Path;
 
-use half::f16;
 use npyz::npz::{NpzArchive, NpzWriter};
-use npyz::{DType, NpyFile, Order, WriterBuilder};
+use npyz::{AutoSerialize, DType, Deserialize, NpyFile, Order, WriterBuilder};
 
 use crate::error::{Error, Result};
-use crate::program::{Elem, Port};
+use crate::raw::{Array, Data};
 
-/// The bytes of each port, in port order.
-pub fn read(path: &Path, ports: &[Port]) -> Result<Vec<Vec<u8>>> {
-    let mut archive = NpzArchive::open(path).map_err(|e| Error::input(e.to_string()).at(path.display().to_string()))?;
-    read_archive(&mut archive, ports).map_err(|e| e.at(path.display().to_string()))
+/// All arrays of a file, in its order.
+pub fn read(path: &Path) -> Result<Vec<(String, Array)>> {
+    let file = File::open(path).map_err(|e| failed(path, &e))?;
+    read_from(BufReader::new(file)).map_err(|e| e.at(path.display()))
 }
 
-fn read_archive<R: Read + Seek>(archive: &mut NpzArchive<R>, ports: &[Port]) -> Result<Vec<Vec<u8>>> {
-    let mut names: BTreeSet<String> = archive.array_names().map(str::to_owned).collect();
-    let (mut arrays, mut wrong) = (Vec::new(), Vec::new());
-    for port in ports {
-        let found = match archive.by_name(&port.name) {
-            Ok(Some(array)) => read_port(array, port),
-            Ok(None) => Err(format!("missing, wanted {}", describe(port))),
-            Err(error) => Err(error.to_string()),
-        };
-        names.remove(port.name.as_ref());
-        match found {
-            Ok(bytes) => arrays.push(bytes),
-            Err(why) => wrong.push(format!("{}: {why}", port.name)),
-        }
+fn failed(path: &Path, error: &std::io::Error) -> Error {
+    Error::input(error.to_string()).at(path.display())
+}
+
+fn read_from<R: Read + Seek>(file: R) -> Result<Vec<(String, Array)>> {
+    let wrong = |e: std::io::Error| Error::input(e.to_string());
+    let mut archive = NpzArchive::new(file).map_err(|e| wrong(e).hint("is it a numpy .npz file?"))?;
+    let names: Vec<String> = archive.array_names().map(str::to_owned).collect();
+    let mut arrays = Vec::new();
+    for name in names {
+        let found = archive.by_name(&name).map_err(|e| wrong(e).at(&name))?;
+        let array = found.map(array).transpose().map_err(|e| Error::input(e).at(&name))?;
+        arrays.extend(array.map(|array| (name, array)));
     }
-    wrong.extend(names.into_iter().map(|name| format!("{name}: the graph has no such input")));
-    if wrong.is_empty() { Ok(arrays) } else { Err(Error::input(wrong.join("\n  "))) }
+    Ok(arrays)
 }
 
-fn describe(port: &Port) -> String {
-    format!("{} {:?}", port.numpy, port.shape)
+fn array<R: Read>(file: NpyFile<R>) -> Result<Array, String> {
+    let sizes: Result<Vec<usize>, _> = file.shape().iter().map(|&n| usize::try_from(n)).collect();
+    let shape = sizes.map_err(|_| format!("shape {:?} is too large", file.shape()))?;
+    let by_columns = matches!(file.order(), Order::Fortran);
+    let data = elements(file, if by_columns { Some(&shape) } else { None })?;
+    Ok(Array { shape, data })
 }
 
-/// Elements of an array as the host holds them before the device's type is made.
-enum Numbers {
-    Float(Vec<f32>),
-    Integer(Vec<i64>),
-    Bool(Vec<bool>),
-}
-
-fn read_port<R: Read>(array: NpyFile<R>, port: &Port) -> Result<Vec<u8>, String> {
-    let shape: Vec<u64> = port.shape.iter().map(|&n| u64::from(n)).collect();
-    if array.shape() != shape {
-        return Err(format!("has shape {:?}, wanted {}", array.shape(), describe(port)));
+fn elements<R: Read>(file: NpyFile<R>, by_columns: Option<&[usize]>) -> Result<Data, String> {
+    fn list<T: Deserialize + Copy, R: Read>(file: NpyFile<R>, by_columns: Option<&[usize]>) -> Result<Vec<T>, String> {
+        let values = file.into_vec::<T>().map_err(|e| e.to_string())?;
+        Ok(by_columns.map_or_else(|| values.clone(), |shape| by_rows(&values, shape)))
     }
-    let order = array.order();
-    let numbers = numbers(array)?;
-    let numbers = match order {
-        Order::C => numbers,
-        Order::Fortran => numbers.by_rows(&port.shape),
-    };
-    numbers.bytes(port)
-}
-
-fn numbers<R: Read>(array: NpyFile<R>) -> Result<Numbers, String> {
-    fn list<T: npyz::Deserialize, U, R: Read>(array: NpyFile<R>, with: impl Fn(T) -> U) -> Result<Vec<U>, String> {
-        Ok(array.into_vec::<T>().map_err(|e| e.to_string())?.into_iter().map(with).collect())
-    }
-    let dtype = match array.dtype() {
+    let dtype = match file.dtype() {
         DType::Plain(plain) => plain.to_string(),
-        other => return Err(format!("has element type {}, which no input takes", other.descr())),
+        other => other.descr(),
     };
     Ok(match dtype.get(1..).unwrap_or_default() {
-        "f2" => Numbers::Float(list(array, f16::to_f32)?),
-        "f4" => Numbers::Float(list(array, |x: f32| x)?),
-        "f8" => Numbers::Float(list(array, |x: f64| x as f32)?),
-        "i1" => Numbers::Integer(list(array, |x: i8| i64::from(x))?),
-        "i2" => Numbers::Integer(list(array, |x: i16| i64::from(x))?),
-        "i4" => Numbers::Integer(list(array, |x: i32| i64::from(x))?),
-        "i8" => Numbers::Integer(list(array, |x: i64| x)?),
-        "u1" => Numbers::Integer(list(array, |x: u8| i64::from(x))?),
-        "u2" => Numbers::Integer(list(array, |x: u16| i64::from(x))?),
-        "u4" => Numbers::Integer(list(array, |x: u32| i64::from(x))?),
-        "u8" => Numbers::Integer(list(array, |x: u64| i64::try_from(x).unwrap_or(i64::MAX))?),
-        "b1" => Numbers::Bool(list(array, |x: bool| x)?),
-        _ => return Err(format!("has element type {dtype}, which no input takes")),
+        "f2" => Data::F16(list(file, by_columns)?),
+        "f4" => Data::F32(list(file, by_columns)?),
+        "f8" => Data::F64(list(file, by_columns)?),
+        "i1" => Data::I8(list(file, by_columns)?),
+        "i2" => Data::I16(list(file, by_columns)?),
+        "i4" => Data::I32(list(file, by_columns)?),
+        "i8" => Data::I64(list(file, by_columns)?),
+        "u1" => Data::U8(list(file, by_columns)?),
+        "u2" => Data::U16(list(file, by_columns)?),
+        "u4" => Data::U32(list(file, by_columns)?),
+        "u8" => Data::U64(list(file, by_columns)?),
+        "b1" => Data::Bool(list(file, by_columns)?),
+        _ => return Err(format!("has element type {dtype}, which no graph takes")),
     })
 }
 
-impl Numbers {
-    /// From columns-first to rows-first.
-    fn by_rows(self, shape: &[u32]) -> Numbers {
-        fn turn<T: Copy>(values: &[T], shape: &[u32]) -> Vec<T> {
-            let mut index = vec![0u32; shape.len()];
-            let mut out = Vec::with_capacity(values.len());
-            for _ in 0..values.len() {
-                let offset = index.iter().zip(shape).rev().fold(0usize, |at, (&i, &n)| at * n as usize + i as usize);
-                out.push(values[offset]);
-                for axis in (0..shape.len()).rev() {
-                    index[axis] += 1;
-                    if index[axis] < shape[axis] {
-                        break;
-                    }
-                    index[axis] = 0;
-                }
+/// Columns-first elements in rows-first order.
+fn by_rows<T: Copy>(values: &[T], shape: &[usize]) -> Vec<T> {
+    let mut index = vec![0; shape.len()];
+    let mut out = Vec::with_capacity(values.len());
+    for _ in 0..values.len() {
+        let offset = index.iter().zip(shape).rev().fold(0, |at, (i, n)| at * n + i);
+        out.extend(values.get(offset));
+        for axis in (0..shape.len()).rev() {
+            index[axis] += 1;
+            if index[axis] < shape[axis] {
+                break;
             }
-            out
-        }
-        match self {
-            Numbers::Float(v) => Numbers::Float(turn(&v, shape)),
-            Numbers::Integer(v) => Numbers::Integer(turn(&v, shape)),
-            Numbers::Bool(v) => Numbers::Bool(turn(&v, shape)),
+            index[axis] = 0;
         }
     }
-
-    fn bytes(self, port: &Port) -> Result<Vec<u8>, String> {
-        match (self, port.elem) {
-            (Numbers::Float(v), Elem::F32) => Ok(bytemuck::cast_slice(&v).to_vec()),
-            (Numbers::Float(v), Elem::F16) => {
-                let halves: Vec<f16> = v.into_iter().map(f16::from_f32).collect();
-                let mut bytes = bytemuck::cast_slice(&halves).to_vec();
-                bytes.resize(bytes.len().next_multiple_of(4), 0);
-                Ok(bytes)
-            }
-            (Numbers::Integer(v), Elem::I32) => {
-                let narrow: Result<Vec<i32>, String> = v.into_iter().map(narrow).collect();
-                Ok(bytemuck::cast_slice(&narrow?).to_vec())
-            }
-            (Numbers::Bool(v), Elem::U32) => {
-                let words: Vec<u32> = v.into_iter().map(u32::from).collect();
-                Ok(bytemuck::cast_slice(&words).to_vec())
-            }
-            (numbers, _) => Err(format!("holds {}, wanted {}", numbers.kind(), describe(port))),
-        }
-    }
-
-    fn kind(&self) -> &'static str {
-        match self {
-            Numbers::Float(_) => "floats",
-            Numbers::Integer(_) => "integers",
-            Numbers::Bool(_) => "booleans",
-        }
-    }
+    out
 }
 
-fn narrow(value: i64) -> Result<i32, String> {
-    i32::try_from(value).map_err(|_| format!("holds {value}; the device's integers have 32 bits"))
-}
-
-/// Writes the bytes of each port under its name and in its numpy type; the file appears whole or not at all.
-pub fn write(path: &Path, ports: &[Port], arrays: &[Vec<u8>]) -> Result<()> {
+/// Writes all arrays; the file appears whole or not at all.
+pub fn write(path: &Path, arrays: &[(String, Array)]) -> Result<()> {
     let part = path.with_extension("npz.part");
-    let failed = |e: std::io::Error| Error::input(e.to_string()).at(path.display().to_string());
-    let result = File::create(&part).and_then(|file| {
-        let mut writer = NpzWriter::new(BufWriter::new(file));
-        for (port, bytes) in ports.iter().zip(arrays) {
-            write_port(&mut writer, port, bytes)?;
-        }
-        writer.zip_writer().finish()?.flush()
+    let written = File::create(&part).and_then(|file| {
+        write_to(BufWriter::new(file), arrays)?.flush()?;
+        std::fs::rename(&part, path)
     });
-    let result = result.and_then(|()| std::fs::rename(&part, path)).map_err(failed);
-    if result.is_err() {
+    written.map_err(|e| {
         let _ = std::fs::remove_file(&part);
+        failed(path, &e)
+    })
+}
+
+fn write_to<W: Write + Seek>(file: W, arrays: &[(String, Array)]) -> std::io::Result<W> {
+    let mut writer = NpzWriter::new(file);
+    for (name, array) in arrays {
+        let shape: Vec<u64> = array.shape.iter().map(|&n| n as u64).collect();
+        match &array.data {
+            Data::F16(v) => put(&mut writer, name, &shape, v),
+            Data::F32(v) => put(&mut writer, name, &shape, v),
+            Data::F64(v) => put(&mut writer, name, &shape, v),
+            Data::I8(v) => put(&mut writer, name, &shape, v),
+            Data::I16(v) => put(&mut writer, name, &shape, v),
+            Data::I32(v) => put(&mut writer, name, &shape, v),
+            Data::I64(v) => put(&mut writer, name, &shape, v),
+            Data::U8(v) => put(&mut writer, name, &shape, v),
+            Data::U16(v) => put(&mut writer, name, &shape, v),
+            Data::U32(v) => put(&mut writer, name, &shape, v),
+            Data::U64(v) => put(&mut writer, name, &shape, v),
+            Data::Bool(v) => put(&mut writer, name, &shape, v),
+        }?;
     }
-    result
+    Ok(writer.zip_writer().finish()?)
 }
 
-fn write_port<W: Write + Seek>(writer: &mut NpzWriter<W>, port: &Port, bytes: &[u8]) -> std::io::Result<()> {
-    let count = port.shape.iter().map(|&n| n as usize).product();
-    match port.elem {
-        Elem::F32 => {
-            let values = elements::<f32>(bytes, count);
-            match port.numpy.as_ref() {
-                "float64" => put(writer, port, values.into_iter().map(f64::from)),
-                "float16" => put(writer, port, values.into_iter().map(f16::from_f32)),
-                _ => put(writer, port, values.into_iter()),
-            }
-        }
-        Elem::F16 => {
-            let values = elements::<f16>(bytes, count);
-            match port.numpy.as_ref() {
-                "float32" => put(writer, port, values.into_iter().map(f16::to_f32)),
-                _ => put(writer, port, values.into_iter()),
-            }
-        }
-        Elem::I32 => {
-            let values = elements::<i32>(bytes, count).into_iter();
-            match port.numpy.as_ref() {
-                "int8" => put(writer, port, values.map(|x| x as i8)),
-                "int16" => put(writer, port, values.map(|x| x as i16)),
-                "int32" => put(writer, port, values),
-                "uint8" => put(writer, port, values.map(|x| x as u8)),
-                "uint16" => put(writer, port, values.map(|x| x as u16)),
-                "uint32" => put(writer, port, values.map(|x| x as u32)),
-                "uint64" => put(writer, port, values.map(|x| x as u64)),
-                _ => put(writer, port, values.map(i64::from)),
-            }
-        }
-        Elem::U32 => {
-            let values = elements::<u32>(bytes, count).into_iter();
-            put(writer, port, values.map(|x| x != 0))
-        }
-    }
-}
-
-fn elements<T: bytemuck::AnyBitPattern>(bytes: &[u8], count: usize) -> Vec<T> {
-    bytes.chunks_exact(size_of::<T>()).take(count).map(bytemuck::pod_read_unaligned).collect()
-}
-
-fn put<T: npyz::AutoSerialize, W: Write + Seek>(
+fn put<T: AutoSerialize + Copy, W: Write + Seek>(
     writer: &mut NpzWriter<W>,
-    port: &Port,
-    values: impl Iterator<Item = T>,
+    name: &str,
+    shape: &[u64],
+    values: &[T],
 ) -> std::io::Result<()> {
-    let shape: Vec<u64> = port.shape.iter().map(|&n| u64::from(n)).collect();
-    let mut array = writer.array(&port.name, Default::default())?.default_dtype().shape(&shape).begin_nd()?;
-    array.extend(values)?;
+    let mut array = writer.array(name, Default::default())?.default_dtype().shape(shape).begin_nd()?;
+    array.extend(values.iter().copied())?;
     array.finish()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use half::f16;
     use std::io::Cursor;
-
-    fn port(name: &'static str, numpy: &'static str, elem: Elem, shape: &[u32]) -> Port {
-        Port { name: name.into(), numpy: numpy.into(), elem, shape: shape.to_vec().into() }
-    }
-
-    fn packed(ports: &[Port], arrays: &[Vec<u8>]) -> NpzArchive<Cursor<Vec<u8>>> {
-        let mut writer = NpzWriter::new(Cursor::new(Vec::new()));
-        for (port, bytes) in ports.iter().zip(arrays) {
-            write_port(&mut writer, port, bytes).unwrap();
-        }
-        let file = writer.zip_writer().finish().unwrap();
-        NpzArchive::new(file).unwrap()
-    }
-
-    fn words<T: bytemuck::Pod>(values: &[T]) -> Vec<u8> {
-        bytemuck::cast_slice(values).to_vec()
-    }
 
     #[test]
     fn every_element_type_comes_back_as_it_went() {
-        let ports = [
-            port("past_key_values.0.key", "float32", Elem::F32, &[2, 1]),
-            port("ids", "int64", Elem::I32, &[3]),
-            port("small", "int8", Elem::I32, &[1]),
-            port("mask", "bool", Elem::U32, &[2]),
-            port("half", "float16", Elem::F16, &[2]),
-            port("scalar", "float64", Elem::F32, &[]),
+        let row = |data| Array { shape: vec![1, 2], data };
+        let arrays = [
+            Data::F16(vec![f16::from_f32(0.5), f16::MAX]),
+            Data::F32(vec![1.5, -2.0]),
+            Data::F64(vec![1e300, 0.0]),
+            Data::I8(vec![-128, 1]),
+            Data::I16(vec![-3, 1]),
+            Data::I32(vec![i32::MIN, 1]),
+            Data::I64(vec![i64::MIN, 1]),
+            Data::U8(vec![255, 0]),
+            Data::U16(vec![65535, 0]),
+            Data::U32(vec![u32::MAX, 0]),
+            Data::U64(vec![u64::MAX, 0]),
+            Data::Bool(vec![true, false]),
         ];
-        let halves = [f16::from_f32(0.5), f16::from_f32(-2.0)];
-        let arrays = vec![
-            words(&[1.5f32, -2.0]),
-            words(&[1i32, -2, 3]),
-            words(&[-5i32]),
-            words(&[1u32, 0]),
-            words(&halves),
-            words(&[7.0f32]),
-        ];
-        assert_eq!(read_archive(&mut packed(&ports, &arrays), &ports).unwrap(), arrays);
+        let arrays: Vec<(String, Array)> =
+            arrays.into_iter().map(|data| (format!("past_key_values.0/{}", data.numpy()), row(data))).collect();
+        let file = write_to(Cursor::new(Vec::new()), &arrays).unwrap();
+        let mut back = read_from(file).unwrap();
+        back.sort_by_key(|(name, _)| arrays.iter().position(|(n, _)| n == name));
+        assert_eq!(back, arrays);
     }
 
     #[test]
-    fn an_empty_array_is_an_array() {
-        let ports = [port("past", "float32", Elem::F32, &[1, 0, 4])];
-        assert_eq!(read_archive(&mut packed(&ports, &[vec![]]), &ports).unwrap(), [Vec::<u8>::new()]);
+    fn scalars_and_empty_arrays_are_arrays() {
+        let scalar = ("s".to_owned(), Array { shape: vec![], data: Data::I64(vec![7]) });
+        let empty = ("e".to_owned(), Array { shape: vec![1, 0, 4], data: Data::F32(vec![]) });
+        let mut back = read_from(write_to(Cursor::new(Vec::new()), &[scalar.clone(), empty.clone()]).unwrap()).unwrap();
+        back.sort_by(|a, b| b.0.cmp(&a.0));
+        assert_eq!(back, [scalar, empty]);
     }
 
     #[test]
-    fn all_mistakes_are_listed_at_once() {
-        let given = [
-            port("shape", "float32", Elem::F32, &[2]),
-            port("kind", "float32", Elem::F32, &[1]),
-            port("extra", "bool", Elem::U32, &[1]),
-        ];
-        let arrays = [words(&[1f32, 2.0]), words(&[1f32]), words(&[1u32])];
-        let wanted = [
-            port("shape", "float32", Elem::F32, &[3]),
-            port("kind", "int64", Elem::I32, &[1]),
-            port("absent", "bool", Elem::U32, &[1]),
-        ];
-        let error = read_archive(&mut packed(&given, &arrays), &wanted).unwrap_err();
-        assert_eq!(
-            error.what,
-            "shape: has shape [2], wanted float32 [3]\n  kind: holds floats, wanted int64 [1]\n  \
-             absent: missing, wanted bool [1]\n  extra: the graph has no such input"
-        );
-    }
-
-    #[test]
-    fn an_integer_that_does_not_fit_is_refused() {
-        let mut writer = NpzWriter::new(Cursor::new(Vec::new()));
-        put(&mut writer, &port("ids", "int64", Elem::I32, &[1]), [1i64 << 40].into_iter()).unwrap();
-        let file = writer.zip_writer().finish().unwrap();
-        let ports = [port("ids", "int64", Elem::I32, &[1])];
-        let error = read_archive(&mut NpzArchive::new(file).unwrap(), &ports).unwrap_err();
-        assert!(error.what.contains("1099511627776"), "{error}");
-    }
-
-    #[test]
-    fn columns_first_arrays_are_turned() {
-        let columns_first = Numbers::Integer(vec![0, 3, 1, 4, 2, 5]);
-        let Numbers::Integer(rows_first) = columns_first.by_rows(&[2, 3]) else { panic!("still integers") };
-        assert_eq!(rows_first, [0, 1, 2, 3, 4, 5]);
+    fn columns_first_elements_are_turned() {
+        assert_eq!(by_rows(&[0, 3, 1, 4, 2, 5], &[2, 3]), [0, 1, 2, 3, 4, 5]);
     }
 
     #[test]
     fn a_file_that_is_no_archive_is_refused_with_its_name() {
-        let error = read(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml")), &[]).unwrap_err();
+        let error = read(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml"))).unwrap_err();
         assert!(error.to_string().contains("Cargo.toml: "), "{error}");
+    }
+
+    #[test]
+    fn nothing_is_left_behind_where_a_file_cannot_be_written() {
+        let folder = tempfile();
+        let target = folder.join("taken");
+        std::fs::create_dir_all(target.join("in the way")).unwrap();
+        let error = write(&target, &[]).unwrap_err();
+        assert!(error.to_string().contains("taken: "), "{error}");
+        assert!(!folder.join("taken.npz.part").exists());
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+
+    fn tempfile() -> std::path::PathBuf {
+        let folder = std::env::temp_dir().join(format!("onnxcast-npz-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        folder
     }
 }

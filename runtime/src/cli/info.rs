@@ -79,7 +79,12 @@ impl<'a> Info<'a> {
         }
         for bucket in program.buckets.iter() {
             let c = cost::run(program, bucket, true);
-            let what = format!("{} dispatches, {} barriers, reads {} of weights", c.dispatches, c.barriers, human(c.weight_bytes));
+            let what = format!(
+                "{} dispatches, {} barriers, reads {} of weights",
+                c.dispatches,
+                c.barriers,
+                human(c.weight_bytes)
+            );
             line(&format!("{} ({})", bucket.name, bucket.rows), what);
             for (way, ports) in [("in", &bucket.inputs), ("out", &bucket.outputs)] {
                 for port in ports.iter() {

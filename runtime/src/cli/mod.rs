@@ -4,8 +4,10 @@
 pub mod args;
 mod chat;
 pub mod generate;
+mod info;
 mod interrupt;
 mod out;
-pub mod profile;
+mod profile;
 #[cfg(test)]
 mod script;
+mod source;

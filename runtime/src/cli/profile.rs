@@ -1,34 +1,16 @@
-//! Where the time goes. In: timestamps of every dispatch of some runs. Out: tables by kernel, by layer and by dispatch, and a Chrome
-//! trace. Promise: times of all dispatches add up to the time of the run.
+//! `profile`: where the time goes. In: times of every dispatch of some runs. Out: tables by kernel, by layer and by dispatch, and a
+//! Chrome trace. Promise: times of all dispatches add up to the time of the run.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use crate::program::{Bucket, Program};
-
-/// One dispatch of one run.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Span {
-    pub block: u32,
-    pub repetition: u32,
-    pub dispatch: u32,
-    /// Nanoseconds since the run began.
-    pub start_ns: f64,
-    pub end_ns: f64,
-}
-
-impl Span {
-    fn time_ns(&self) -> f64 {
-        self.end_ns - self.start_ns
-    }
-}
+use crate::profile::Timing;
 
 /// Runs of one bucket.
 pub struct Runs<'a> {
-    pub program: &'a Program,
-    pub bucket: &'a Bucket,
-    pub runs: Vec<Vec<Span>>,
+    pub bucket: &'a str,
+    pub runs: Vec<Vec<Timing>>,
 }
 
 /// Sum of a group.
@@ -39,32 +21,22 @@ struct Group {
     ns: f64,
 }
 
+/// A block that repeats is a stack of layers; the others stand alone.
+fn layer(timing: &Timing, repeats: &BTreeMap<u32, u32>) -> String {
+    match repeats.get(&timing.block) {
+        Some(0) | None => format!("block {}", timing.block),
+        Some(_) => format!("block {} layer {}", timing.block, timing.repetition),
+    }
+}
+
 impl Runs<'_> {
-    fn names(&self, span: &Span) -> (String, String) {
-        let dispatch =
-            self.bucket.blocks.get(span.block as usize).and_then(|b| b.dispatches.get(span.dispatch as usize));
-        let Some(dispatch) = dispatch else { return ("?".into(), "?".into()) };
-        let kernel = self.program.kernels.get(dispatch.kernel as usize).map_or("?", |k| k.name.as_ref());
-        (kernel.to_owned(), dispatch.note.replace("{l}", &span.repetition.to_string()))
-    }
-
-    /// A block that repeats is a stack of layers; the others stand alone.
-    fn layer(&self, span: &Span) -> String {
-        let repeats = self.bucket.blocks.get(span.block as usize).is_some_and(|b| b.table.len() > 1);
-        if repeats {
-            format!("block {} layer {}", span.block, span.repetition)
-        } else {
-            format!("block {}", span.block)
-        }
-    }
-
     /// Sums by name, the largest first.
-    fn groups(&self, name: impl Fn(&Span) -> String) -> Vec<Group> {
+    fn groups(&self, name: impl Fn(&Timing) -> String) -> Vec<Group> {
         let mut sums: BTreeMap<String, (usize, f64)> = BTreeMap::new();
-        for span in self.runs.iter().flatten() {
-            let entry = sums.entry(name(span)).or_default();
+        for timing in self.runs.iter().flatten() {
+            let entry = sums.entry(name(timing)).or_default();
             entry.0 += 1;
-            entry.1 += span.time_ns();
+            entry.1 += timing.ns;
         }
         let mut groups: Vec<Group> =
             sums.into_iter().map(|(name, (dispatches, ns))| Group { name, dispatches, ns }).collect();
@@ -75,14 +47,15 @@ impl Runs<'_> {
     /// Three tables, in microseconds a run.
     pub fn report(&self) -> String {
         let runs = self.runs.len().max(1) as f64;
-        let total: f64 = self.runs.iter().flatten().map(Span::time_ns).sum();
-        let mut out = format!(
-            "{}: {} runs, {:.1} us a run, {} dispatches\n",
-            self.bucket.name,
-            self.runs.len(),
-            total / runs / 1e3,
-            self.runs.first().map_or(0, Vec::len)
-        );
+        let total: f64 = self.runs.iter().flatten().map(|t| t.ns).sum();
+        let dispatches = self.runs.first().map_or(0, Vec::len);
+        let mut repeats = BTreeMap::new();
+        for timing in self.runs.iter().flatten() {
+            let last: &mut u32 = repeats.entry(timing.block).or_default();
+            *last = timing.repetition.max(*last);
+        }
+        let us = total / runs / 1e3;
+        let mut out = format!("{}: {runs} runs, {us:.1} us a run, {dispatches} dispatches\n", self.bucket);
         let mut table = |title: &str, groups: Vec<Group>| {
             out.push_str(&format!("\n{:>10} {:>6} {:>6} {:>9}  {title}\n", "us/run", "%", "count", "us each"));
             for g in groups {
@@ -91,9 +64,9 @@ impl Runs<'_> {
                 out.push_str(&format!("{us:>10.1} {share:>6.1} {count:>6} {:>9.2}  {}\n", us / count.max(1.0), g.name));
             }
         };
-        table("kernel", self.groups(|s| self.names(s).0));
-        table("layer", self.groups(|s| self.layer(s)));
-        table("dispatch", self.groups(|s| self.names(s).1));
+        table("kernel", self.groups(|t| t.kernel.clone()));
+        table("layer", self.groups(|t| layer(t, &repeats)));
+        table("dispatch", self.groups(|t| t.note.clone()));
         out
     }
 
@@ -102,15 +75,14 @@ impl Runs<'_> {
         let mut events = Vec::new();
         let mut at_ns = 0.0;
         for run in &self.runs {
-            for span in run {
-                let (kernel, note) = self.names(span);
+            for t in run {
                 events.push(json!({
-                    "name": kernel, "cat": self.bucket.name, "ph": "X", "pid": 0, "tid": 0,
-                    "ts": (at_ns + span.start_ns) / 1e3, "dur": span.time_ns() / 1e3,
-                    "args": {"note": note, "block": span.block, "layer": span.repetition},
+                    "name": t.kernel, "cat": self.bucket, "ph": "X", "pid": 0, "tid": 0,
+                    "ts": (at_ns + t.start_ns) / 1e3, "dur": t.ns / 1e3,
+                    "args": {"note": t.note, "block": t.block, "layer": t.repetition, "grid": t.grid},
                 }));
             }
-            at_ns += run.last().map_or(0.0, |s| s.end_ns);
+            at_ns += run.last().map_or(0.0, |t| t.start_ns + t.ns);
         }
         json!({"traceEvents": events, "displayTimeUnit": "ns"})
     }
@@ -119,42 +91,40 @@ impl Runs<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cost::tests::toy;
 
-    fn span(block: u32, repetition: u32, start_ns: f64, end_ns: f64) -> Span {
-        Span { block, repetition, dispatch: 0, start_ns, end_ns }
+    fn timing(kernel: &str, block: u32, repetition: u32, start_ns: f64, ns: f64) -> Timing {
+        let note = format!("{kernel} of {repetition}");
+        Timing { kernel: kernel.into(), note, block, repetition, grid: [1, 1, 1], start_ns, ns }
     }
 
-    fn run() -> Vec<Span> {
-        vec![
-            span(0, 0, 0.0, 1000.0),
-            span(1, 0, 1000.0, 3000.0),
-            span(1, 1, 3000.0, 7000.0),
-            span(2, 0, 7000.0, 10000.0),
-        ]
+    fn runs() -> Runs<'static> {
+        let run = vec![
+            timing("gather", 0, 0, 0.0, 1000.0),
+            timing("linear", 1, 0, 1000.0, 2000.0),
+            timing("linear", 1, 1, 3000.0, 4000.0),
+            timing("linear", 2, 0, 7000.0, 3000.0),
+        ];
+        Runs { bucket: "decode", runs: vec![run.clone(), run] }
     }
 
     #[test]
     fn kernels_are_summed_over_layers_and_averaged_over_runs() {
-        let program = toy();
-        let runs = Runs { program: &program, bucket: &program.buckets[1], runs: vec![run(), run()] };
-        let kernels = runs.groups(|s| runs.names(s).0);
-        let linear = Group { name: "linear.comp".into(), dispatches: 6, ns: 18000.0 };
-        assert_eq!(kernels, [linear, Group { name: "gather_rows.comp".into(), dispatches: 2, ns: 2000.0 }]);
-        let report = runs.report();
+        let group = |name: &str, dispatches, ns| Group { name: name.into(), dispatches, ns };
+        let kernels = runs().groups(|t| t.kernel.clone());
+        assert_eq!(kernels, [group("linear", 6, 18000.0), group("gather", 2, 2000.0)]);
+        let report = runs().report();
         assert!(report.starts_with("decode: 2 runs, 10.0 us a run, 4 dispatches\n"), "{report}");
-        assert!(report.contains("       9.0   90.0      3      3.00  linear.comp\n"), "{report}");
-        assert!(report.contains("block 1 layer 1\n") && report.contains("  layer 1\n"), "{report}");
+        assert!(report.contains("       9.0   90.0      3      3.00  linear\n"), "{report}");
+        assert!(report.contains("  block 1 layer 1\n") && report.contains("  block 2\n"), "{report}");
+        assert!(report.contains("  linear of 1\n"), "{report}");
     }
 
     #[test]
     fn a_trace_puts_runs_one_after_another() {
-        let program = toy();
-        let runs = Runs { program: &program, bucket: &program.buckets[1], runs: vec![run(), run()] };
-        let trace = runs.trace();
+        let trace = runs().trace();
         let events = trace["traceEvents"].as_array().unwrap();
         assert_eq!(events.len(), 8);
         assert_eq!((&events[5]["ts"], &events[5]["dur"]), (&json!(11.0), &json!(2.0)));
-        assert_eq!(events[2]["args"]["note"], "layer 1");
+        assert_eq!(events[2]["args"]["note"], "linear of 1");
     }
 }

@@ -132,7 +132,8 @@ mod tests {
     fn a_given_system_prompt_goes_before_the_models_own() {
         let codec = toy::codec(TEMPLATE, &[]);
         let model = Text { tokenizer: b"", config: "", template: None, stops: &[], system: Some("own") };
-        let said = |prompt: &Prompt| codec.decode(&ids(text("hi"), Some(&codec), Some(&model), prompt).unwrap()).unwrap();
+        let said =
+            |prompt: &Prompt| codec.decode(&ids(text("hi"), Some(&codec), Some(&model), prompt).unwrap()).unwrap();
         assert_eq!(said(&Prompt::default()), "s:own;u:hi;");
         assert_eq!(said(&Prompt { system: Some("given".into()), ..Prompt::default() }), "s:given;u:hi;");
         assert_eq!(said(&Prompt { raw: true, ..Prompt::default() }), "hi");

@@ -1,0 +1,113 @@
+//! Decoders end to end in one process: ONNX file, fused graph, plan, SPIR-V, device; tokens against recorded references.
+
+use onnxcast::import::{self, Options};
+use onnxcast::passes::{self, Log};
+use onnxcast::plan::{self, BucketGraph, Lock, Precision, Request, Shaders};
+use onnxcast::shaders;
+use onnxcast_runtime::device::{self, Device};
+use onnxcast_runtime::engine::{self, Engine};
+use onnxcast_runtime::recorder::{Code, Part};
+use onnxcast_runtime::step::{MAX_STOPS, Step};
+use onnxcast_runtime::weights::WeightSource;
+use std::path::{Path, PathBuf};
+
+fn project() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+/// A decoder of the tree with a prefill bucket of `rows` and a decode bucket, on the first device.
+fn decoder(path: &str, context: usize, rows: usize, precision: Precision) -> Engine {
+    let bucket = |name: &str, s: usize| {
+        let named = [("batch_size", 1), ("sequence_length", s), ("past_sequence_length", context - s)];
+        let totals = [("total_sequence_length", context), ("s70", s), ("s15", context - s), ("s53", context)];
+        let bind = named.into_iter().chain(totals).map(|(k, v)| (k.to_string(), v)).collect();
+        let options = Options { bind, ..Options::default() };
+        let mut graph = import::load(&project().join(path), &options).unwrap();
+        passes::run(&mut graph, passes::ORDER, &mut Log::default()).unwrap();
+        BucketGraph { name: name.into(), file: "decoder".into(), rows: s, graph }
+    };
+    let buckets = [bucket("prefill", rows), bucket("decode", 1)];
+    let lock = Lock::default();
+    let request =
+        Request { name: "test", precision, context: Some(context), buckets: &buckets, lock: &lock, select: &Shaders };
+    let plan = plan::assemble(&request).unwrap();
+    let weights = plan.pool.iter().map(|packed| {
+        let mut bytes = Vec::new();
+        plan::weights::pack(packed, &mut |piece| {
+            bytes.extend_from_slice(piece);
+            Ok(())
+        })
+        .unwrap();
+        bytes
+    });
+    let weights = WeightSource::Bytes(weights.collect());
+    let code: Vec<Code> =
+        plan.program.kernels.iter().map(|k| Code::Words(shaders::compile(k).unwrap().into())).collect();
+    let device = Device::open(&device::Options::default()).unwrap();
+    Engine::new(&device, plan.program, &code, &weights, engine::Options::default(), &mut |_, _| {}).unwrap()
+}
+
+/// Greedy tokens after a prompt, and the logits of each step.
+fn generate(engine: &mut Engine, context: u32, prompt: &[u32], count: u32) -> Vec<(u32, Vec<f32>)> {
+    engine.reset_states().unwrap();
+    let chunk = engine.program().buckets[0].rows as usize;
+    let mut pos = 0;
+    let pieces: Vec<&[u32]> = prompt.chunks(chunk).collect();
+    for (i, piece) in pieces.iter().enumerate() {
+        let step = Step {
+            pos,
+            rows: piece.len() as u32,
+            done: 0,
+            produced: 0,
+            limit: count,
+            context,
+            stop_count: 0,
+            reserved: 0,
+            stops: [0; MAX_STOPS],
+        };
+        engine.set_step(&step).unwrap();
+        engine.set_tokens(piece).unwrap();
+        let part = if i + 1 == pieces.len() { Part::Whole } else { Part::Body };
+        engine.run(0, part).unwrap();
+        pos += piece.len() as u32;
+    }
+    let mut out = vec![(engine.ring(0).unwrap(), engine.logits().unwrap())];
+    for i in 1..count {
+        engine.run(1, Part::Whole).unwrap();
+        out.push((engine.ring(i).unwrap(), engine.logits().unwrap()));
+    }
+    out
+}
+
+fn numbers(value: &serde_json::Value) -> Vec<u32> {
+    value.as_array().unwrap().iter().map(|v| v.as_u64().unwrap() as u32).collect()
+}
+
+#[test]
+fn the_qwen2_exports_give_their_reference_tokens() {
+    for (folder, name) in [
+        ("tests/data/qwen2-tiny-eager-legacy-op17", "model.onnx"),
+        ("tests/data/qwen2-tiny-eager-dynamo-op18", "model.onnx"),
+    ] {
+        let config = std::fs::read_to_string(project().join(folder).join("config.json")).unwrap();
+        let config: serde_json::Value = serde_json::from_str(&config).unwrap();
+        let (prompt, want) = (numbers(&config["prompt"]), numbers(&config["greedy_tokens"]));
+        let mut engine = decoder(&format!("{folder}/{name}"), 64, 4, Precision::Fp32);
+        let got = generate(&mut engine, 64, &prompt, want.len() as u32);
+        let tokens: Vec<u32> = got.iter().map(|(t, _)| *t).collect();
+        assert_eq!(tokens, want, "{folder}");
+    }
+}
+
+#[test]
+fn the_tiny_decoder_gives_its_golden_tokens() {
+    let golden = std::fs::read_to_string(project().join("models/tiny/golden.json")).unwrap();
+    let golden: serde_json::Value = serde_json::from_str(&golden).unwrap();
+    let mut engine = decoder("models/tiny/model.onnx", 256, 16, Precision::Fp32);
+    for case in golden["cases"].as_array().unwrap() {
+        let (prompt, want) = (numbers(&case["prompt_ids"]), numbers(&case["tokens"]));
+        let got = generate(&mut engine, 256, &prompt, want.len() as u32);
+        let tokens: Vec<u32> = got.iter().map(|(t, _)| *t).collect();
+        assert_eq!(tokens, want, "{}", case["prompt"]);
+    }
+}

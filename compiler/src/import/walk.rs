@@ -1,6 +1,8 @@
 //! The abstract interpretation. In: a parsed model and its options. Out: the graph so far and a report on every node. Promise:
 //! nodes run in a valid order, each once; one refused node does not hide the next.
 
+mod control;
+
 use super::attrs::{Attrs, Given};
 use super::bind::{self, declared};
 use super::external::{self, Files};
@@ -302,9 +304,8 @@ impl<'a> Walker<'a> {
         if domain.is_empty() {
             match node.op_type.as_str() {
                 "If" => return self.branch(&inputs, &attrs, &name),
-                "Loop" | "Scan" => {
-                    return Err(unsupported("loops inside a graph are not supported; export with a fixed trip count"));
-                }
+                "Loop" => return self.repeat(&inputs, &attrs, &name),
+                "Scan" => return Err(unsupported("Scan is not supported; export with its loop unrolled")),
                 op if lower::sequence::is_sequence(op) => {
                     self.cx.at = name;
                     return lower::sequence::lower(&mut self.cx, op, &inputs, &attrs, node.output.len());
@@ -381,24 +382,6 @@ impl<'a> Walker<'a> {
             let (live, needed) = live(function.nodes, &order, &results);
             walker.body(function.nodes, &live, &needed)
         })
-    }
-
-    fn branch(&mut self, inputs: &[Option<Slot>], attrs: &Attrs<'a>, name: &str) -> Result<Vec<Slot>, Refusal> {
-        let Some(Some(Slot::Value(condition))) = inputs.first() else {
-            return Err(invalid("the condition is missing"));
-        };
-        let taken = self.cx.ints(*condition, "condition")?;
-        let which = if taken.first().is_some_and(|v| *v != 0) { "then_branch" } else { "else_branch" };
-        let graph = attrs.graph(which)?.ok_or_else(|| invalid(format!("it has no {which}")))?;
-        let scope = Scope {
-            slots: HashMap::new(),
-            given: self.scopes.last().map(|s| s.given.clone()).unwrap_or_default(),
-            opsets: self.scopes.last().map(|s| s.opsets).ok_or_else(|| invalid("no scope"))?,
-            prefix: format!("{name}/"),
-            sees_outer: true,
-        };
-        let results: Vec<&'a str> = graph.output.iter().map(|o| o.name.as_str()).collect();
-        self.nested(scope, results.into_iter(), |walker| walker.run(graph))
     }
 }
 

@@ -1,5 +1,6 @@
 //! Tests of the front end as a whole: real exports against their references, small hand-made models against their meaning.
 
+mod control;
 mod fixtures;
 mod npz;
 

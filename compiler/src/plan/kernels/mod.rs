@@ -8,8 +8,14 @@
 
 mod call;
 mod decoder;
+mod elementwise;
+mod indexing;
 mod linear;
+mod movement;
+mod product;
+mod reduce;
 mod unary;
+mod walk;
 
 use super::{Call, Operand, Precision};
 use crate::error::Result;
@@ -20,6 +26,9 @@ use call::{Builder, Cx};
 pub fn select(graph: &Graph, node: &Node, precision: Precision) -> Result<Vec<Call>> {
     let cx = Cx { graph, node, precision };
     known_types(&cx)?;
+    if node.outputs.iter().all(|&v| graph.ty(v).elements() == 0) {
+        return Ok(Vec::new());
+    }
     match &node.op {
         Op::Linear { .. } => linear::linear(&cx),
         Op::GatedLinear { .. } => linear::gated(&cx),
@@ -30,7 +39,27 @@ pub fn select(graph: &Graph, node: &Node, precision: Precision) -> Result<Vec<Ca
         Op::LastRow => decoder::last_row(&cx),
         Op::Gather { axis: 0 } if is_table(&cx)? => decoder::gather_rows(&cx),
         Op::Reshape { .. } => Ok(Vec::new()),
-        _ => Err(cx.refuse("no kernel")),
+        op => generic(&cx, op),
+    }
+}
+
+/// Operators of any graph, fused or not.
+fn generic(cx: &Cx, op: &Op) -> Result<Vec<Call>> {
+    match op {
+        Op::Unary(f) => elementwise::unary_op(cx, *f),
+        Op::Binary(f) => elementwise::binary_op(cx, *f),
+        Op::Where => elementwise::select_op(cx),
+        Op::Clip => elementwise::clip(cx),
+        Op::Cast { .. } => elementwise::cast(cx),
+        Op::LeakyRelu { .. } | Op::Elu { .. } | Op::Celu { .. } | Op::Selu { .. } => elementwise::activation(cx),
+        Op::Swish { .. } | Op::HardSigmoid { .. } | Op::ThresholdedRelu { .. } => elementwise::activation(cx),
+        Op::MatMul | Op::Gemm { .. } | Op::Conv { .. } => product::calls(cx),
+        Op::MaxPool { .. } | Op::AveragePool { .. } | Op::Attention { .. } => product::calls(cx),
+        Op::Gather { .. } | Op::GatherElements { .. } | Op::GatherNd { .. } => indexing::calls(cx),
+        Op::ScatterElements { .. } | Op::ScatterNd { .. } | Op::OneHot { .. } => indexing::calls(cx),
+        Op::Transpose { .. } | Op::Slice { .. } | Op::Expand { .. } | Op::Tile { .. } => movement::calls(cx),
+        Op::Split { .. } | Op::Concat { .. } | Op::Pad { .. } | Op::Trilu { .. } => movement::calls(cx),
+        _ => reduce::calls(cx),
     }
 }
 

@@ -38,6 +38,8 @@ const uint UNARY_ATANH = 31u;
 const uint UNARY_FLOOR = 32u;
 const uint UNARY_CEIL = 33u;
 const uint UNARY_ROUND = 34u;
+const uint UNARY_NOT = 35u;
+const uint UNARY_BIT_NOT = 36u;
 const uint UNARY_IS_NAN = 37u;
 const uint UNARY_IS_INF = 38u;
 

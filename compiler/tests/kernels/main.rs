@@ -1,4 +1,6 @@
 //! Kernels against the interpreter, on any Vulkan device, and against spirv-val where it is installed.
 
+mod decoder;
+mod device;
 mod nodes;
 mod spirv;

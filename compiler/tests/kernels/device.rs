@@ -1,0 +1,212 @@
+//! Runs a graph on the first Vulkan device and on the interpreter. In: graph and inputs. Out: both results, compared. Promise:
+//! weights and caches go through the same packing as in a model; guards around every buffer are checked after every run.
+
+use half::f16;
+use onnxcast::graph::eval::{self, Array, Values};
+use onnxcast::graph::{DType, Def, Graph};
+use onnxcast::plan::{self, BucketGraph, Lock, Precision, Request, Shaders};
+use onnxcast::shaders;
+use onnxcast_runtime::device::{Device, Options as DeviceOptions};
+use onnxcast_runtime::engine::{Engine, Options};
+use onnxcast_runtime::raw::{self, Data};
+use onnxcast_runtime::recorder::Code;
+use onnxcast_runtime::step::Step;
+use onnxcast_runtime::weights::WeightSource;
+use std::collections::HashMap;
+use std::sync::OnceLock;
+
+pub type Arrays = HashMap<String, Array>;
+
+pub fn device() -> &'static Device {
+    static DEVICE: OnceLock<Device> = OnceLock::new();
+    DEVICE.get_or_init(|| Device::open(&DeviceOptions::default()).expect("kernel tests need a Vulkan device"))
+}
+
+/// A program of one bucket made from the graph as it stands, ready to run, with guards.
+pub fn engine(graph: &Graph, precision: Precision) -> Engine {
+    let bucket = BucketGraph { name: "run".into(), file: "one".into(), rows: 1, graph: graph.clone() };
+    let lock = Lock::default();
+    let buckets = [bucket];
+    let request = Request { name: "one", precision, context: None, buckets: &buckets, lock: &lock, select: &Shaders };
+    let plan = plan::assemble(&request).unwrap_or_else(|e| panic!("{e}"));
+    let code: Vec<Code> = plan
+        .program
+        .kernels
+        .iter()
+        .map(|k| Code::Words(shaders::compile(k).unwrap_or_else(|e| panic!("{e}")).into()))
+        .collect();
+    let weights = plan
+        .pool
+        .iter()
+        .map(|tensor| {
+            let mut bytes = Vec::new();
+            let mut sink = |b: &[u8]| {
+                bytes.extend_from_slice(b);
+                Ok(())
+            };
+            plan::weights::pack(tensor, &mut sink).unwrap_or_else(|e| panic!("{e}"));
+            bytes
+        })
+        .collect();
+    let options = Options { guard_bytes: 256, ..Options::default() };
+    Engine::new(device(), plan.program, &code, &WeightSource::Bytes(weights), options, &mut |_, _| {})
+        .unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// Outputs by name, states by the name of their input.
+pub fn run(graph: &Graph, precision: Precision, inputs: &Arrays) -> Arrays {
+    let mut engine = engine(graph, precision);
+    run_on(&mut engine, graph, precision, inputs)
+}
+
+pub fn run_on(engine: &mut Engine, graph: &Graph, precision: Precision, inputs: &Arrays) -> Arrays {
+    let scalar = |name: &str| inputs.get(name).and_then(|a| a.to_ints().first().copied()).unwrap_or(0) as u32;
+    let step = Step { pos: scalar("pos"), rows: scalar("rows"), ..bytemuck::Zeroable::zeroed() };
+    engine.set_step(&step).expect("a step buffer");
+    for (i, state) in graph.states.iter().enumerate() {
+        let array = &inputs[&graph.value(state.input).name];
+        engine.write_state(i as u32, &state_bytes(array, precision)).unwrap_or_else(|e| panic!("{e}"));
+    }
+    let ports: Vec<(String, raw::Array)> =
+        graph.inputs.iter().map(|&v| (graph.value(v).name.clone(), to_raw(&inputs[&graph.value(v).name]))).collect();
+    let ports: Vec<(&str, &raw::Array)> = ports.iter().map(|(name, array)| (name.as_str(), array)).collect();
+    let out = engine.run_raw(0, &ports).unwrap_or_else(|e| panic!("{e}"));
+    engine.check_guards().unwrap_or_else(|e| panic!("{e}"));
+    let mut all: Arrays = out.into_iter().map(|(name, array)| (name, from_raw(array))).collect();
+    for (i, state) in graph.states.iter().enumerate() {
+        let value = graph.value(state.input);
+        let bytes = engine.read_state(i as u32).unwrap_or_else(|e| panic!("{e}"));
+        let floats: Vec<f32> = match precision {
+            Precision::Fp32 => bytes.as_chunks::<4>().0.iter().map(|b| f32::from_le_bytes(*b)).collect(),
+            Precision::Fp16 => bytes.as_chunks::<2>().0.iter().map(|b| f16::from_le_bytes(*b).to_f32()).collect(),
+        };
+        all.insert(value.name.clone(), Array::new(DType::F32, value.ty.shape.clone(), Values::F32(floats)));
+    }
+    all
+}
+
+fn state_bytes(array: &Array, precision: Precision) -> Vec<u8> {
+    let floats = array.to_f32();
+    match precision {
+        Precision::Fp32 => floats.iter().flat_map(|x| x.to_le_bytes()).collect(),
+        Precision::Fp16 => floats.iter().flat_map(|x| f16::from_f32(*x).to_le_bytes()).collect(),
+    }
+}
+
+fn to_raw(array: &Array) -> raw::Array {
+    let ints = array.to_ints();
+    let data = match array.dtype {
+        DType::Bool => Data::Bool(ints.iter().map(|x| *x != 0).collect()),
+        DType::F16 => Data::F16(array.to_f32().iter().map(|x| f16::from_f32(*x)).collect()),
+        d if d.is_float() => Data::F32(array.to_f32()),
+        _ => Data::I64(ints),
+    };
+    raw::Array { shape: array.shape.clone(), data }
+}
+
+fn from_raw(array: raw::Array) -> Array {
+    let (dtype, data) = match array.data {
+        Data::F16(v) => (DType::F16, Values::F32(v.iter().map(|x| x.to_f32()).collect())),
+        Data::F32(v) => (DType::F32, Values::F32(v)),
+        Data::F64(v) => (DType::F64, Values::F64(v)),
+        Data::I8(v) => (DType::I8, Values::Int(v.into_iter().map(i64::from).collect())),
+        Data::I16(v) => (DType::I16, Values::Int(v.into_iter().map(i64::from).collect())),
+        Data::I32(v) => (DType::I32, Values::Int(v.into_iter().map(i64::from).collect())),
+        Data::I64(v) => (DType::I64, Values::Int(v)),
+        Data::U8(v) => (DType::U8, Values::Int(v.into_iter().map(i64::from).collect())),
+        Data::U16(v) => (DType::U16, Values::Int(v.into_iter().map(i64::from).collect())),
+        Data::U32(v) => (DType::U32, Values::Int(v.into_iter().map(i64::from).collect())),
+        Data::U64(v) => (DType::U64, Values::Int(v.into_iter().map(|x| x as i64).collect())),
+        Data::Bool(v) => (DType::Bool, Values::Bool(v)),
+    };
+    Array::new(dtype, array.shape, data)
+}
+
+/// Rounds every float constant of a graph to fp16, so that fp16 storage loses nothing.
+pub fn halve_constants(graph: &mut Graph) {
+    for value in &mut graph.values {
+        if let Def::Const(t) = &mut value.def
+            && t.dtype == DType::F32
+        {
+            let mut array = Array::from_tensor(t).expect("constants of tests have data");
+            halve(&mut array);
+            *t = array.to_tensor();
+        }
+    }
+}
+
+pub fn halve(array: &mut Array) {
+    if let Values::F32(v) = &mut array.data {
+        v.iter_mut().for_each(|x| *x = f16::from_f32(*x).to_f32());
+    }
+}
+
+/// How far a result may be off: `absolute + relative * |expected|`.
+#[derive(Clone, Copy, Debug)]
+pub struct Bound {
+    pub absolute: f64,
+    pub relative: f64,
+}
+
+pub const TIGHT: Bound = Bound { absolute: 2e-5, relative: 2e-5 };
+
+/// Fails with the worst element. `live` says which elements count.
+pub fn compare(what: &str, got: &Array, want: &Array, bound: Bound, live: &dyn Fn(usize) -> bool) {
+    assert_eq!(got.shape, want.shape, "{what}: shape");
+    assert_eq!(got.dtype, want.dtype, "{what}: type");
+    let (g, w) = (got.to_f64(), want.to_f64());
+    let exact = matches!(want.data, Values::Int(_) | Values::Bool(_));
+    let mut worst = (0.0, None);
+    for i in (0..g.len()).filter(|&i| live(i)) {
+        let same = g[i] == w[i] || (g[i].is_nan() && w[i].is_nan());
+        let off = (g[i] - w[i]).abs() / (bound.absolute + bound.relative * w[i].abs());
+        let off = if same {
+            0.0
+        } else if exact || off.is_nan() {
+            f64::INFINITY
+        } else {
+            off
+        };
+        if off > worst.0 {
+            worst = (off, Some(i));
+        }
+    }
+    if let (off, Some(i)) = worst
+        && off > 1.0
+    {
+        panic!(
+            "{what}: element {i} of {:?} is {}, not {} ({off:.1} times the bound {bound:?})",
+            want.shape, g[i], w[i]
+        );
+    }
+}
+
+/// Runs both and compares every output and state.
+pub fn check(what: &str, graph: &Graph, precision: Precision, inputs: &Arrays, bound: Bound) {
+    check_rows(what, graph, precision, inputs, bound, None);
+}
+
+/// As [`check`], where only the first `rows` of an output's `axis` count: the rest is padding.
+pub fn check_rows(
+    what: &str,
+    graph: &Graph,
+    precision: Precision,
+    inputs: &Arrays,
+    bound: Bound,
+    live: Option<(usize, usize)>,
+) {
+    let want = eval::run(graph, inputs).unwrap_or_else(|e| panic!("{what}: {e}"));
+    let got = run(graph, precision, inputs);
+    for (name, want) in &want {
+        let is_state = graph.states.iter().any(|s| graph.value(s.input).name == *name);
+        let counts = |i: usize| match live {
+            Some((axis, rows)) if !is_state => {
+                let inner: usize = want.shape[axis + 1..].iter().product();
+                i / inner % want.shape[axis] < rows
+            }
+            _ => true,
+        };
+        let got = got.get(name).unwrap_or_else(|| panic!("{what}: no output {name}"));
+        compare(&format!("{what}, {name}"), got, want, bound, &counts);
+    }
+}

@@ -92,7 +92,9 @@ impl Manifest {
     /// Reads a manifest file. The model is called `name`.
     pub fn load(path: &Path, name: &str) -> Result<Manifest> {
         let text = std::fs::read_to_string(path).map_err(|e| {
-            Error::new("manifest", e.to_string()).at(path.display().to_string()).hint("`onnxcast init` writes a first one")
+            Error::new("manifest", e.to_string())
+                .at(path.display().to_string())
+                .hint("`onnxcast init` writes a first one")
         })?;
         Manifest::parse(&text, name).map_err(|e| match e.place {
             Some(key) => Error { place: Some(format!("{}: {key}", path.display())), ..e },

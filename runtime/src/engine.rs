@@ -65,7 +65,7 @@ impl Engine {
         progress: Progress,
     ) -> Result<Engine> {
         check(&program, device.limits())?;
-        weights.check(&program)?;
+        weights.check(&program, &mut |_, _| {})?;
         let layout = Layout::new(&program, device.limits(), options.guard_bytes)?;
         layout.fits(device)?;
         let pipelines = Pipelines::new(device, &program, code)?;

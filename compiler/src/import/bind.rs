@@ -85,7 +85,7 @@ pub fn bind(inputs: &[Declared], options: &Options, assume: Option<&dyn Fn(&str)
         b.known.extend(assumed.clone());
     } else {
         for (symbol, places) in &unbound {
-            b.problems.push(format!("'{symbol}' has no value (in {})", places.join(", ")));
+            b.problems.push(format!("'{symbol}' has no value (in {})", few(places)));
         }
     }
     let types = inputs.iter().map(|i| b.ty(i)).collect::<Vec<Option<Ty>>>();
@@ -94,6 +94,14 @@ pub fn bind(inputs: &[Declared], options: &Options, assume: Option<&dyn Fn(&str)
     }
     Err(Error::new("import", format!("dimensions that do not add up: {}", b.problems.join("; ")))
         .hint("give every symbol one value, such as dims=sequence_length=1,past_sequence_length=7"))
+}
+
+/// The first names of a list, and how many more there are.
+fn few(names: &[String]) -> String {
+    match names {
+        [first, second, third, _, ..] => format!("{first}, {second}, {third} and {} more", names.len() - 3),
+        _ => names.join(", "),
+    }
 }
 
 /// What binding gives: a type per input, and the symbols that were assumed.

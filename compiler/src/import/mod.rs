@@ -9,19 +9,26 @@ mod bind;
 mod expr;
 mod external;
 mod functions;
+mod inspect;
 mod lower;
 mod mmap;
 mod order;
 mod proto;
 mod read;
+mod support;
 mod sweep;
 #[cfg(test)]
 mod tests;
 mod walk;
 mod weights;
 
+pub use inspect::{DataFile, Inspection, Port, inspect};
+pub use support::{Report, support};
+pub use walk::NodeReport;
+
 use crate::error::{Error, Result};
 use crate::graph::{Graph, Tensor, verify};
+use onnx_ir::{Message, TensorProto};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -48,6 +55,16 @@ pub fn load(path: &Path, options: &Options) -> Result<Graph> {
 pub fn load_bytes(bytes: &[u8], folder: &Path, options: &Options) -> Result<Graph> {
     let model = proto::parse(&bytes::Bytes::copy_from_slice(bytes), folder)?;
     finish(&model, options)
+}
+
+/// Reads a serialised `TensorProto`, such as the inputs and outputs of ONNX's own test cases.
+pub fn tensor_file(path: &Path) -> Result<Tensor> {
+    let bytes = mmap::map(path)?;
+    let parsed = std::panic::catch_unwind(|| TensorProto::parse_from_tokio_bytes(&bytes));
+    let proto = parsed.ok().and_then(|p| p.ok());
+    let proto = proto.ok_or_else(|| Error::new("import", "this is not a tensor").at(path.display().to_string()))?;
+    let folder = path.parent().unwrap_or(Path::new("."));
+    weights::tensor(&proto, &external::Files::new(folder, false))
 }
 
 fn finish(model: &proto::Model, options: &Options) -> Result<Graph> {

@@ -227,7 +227,11 @@ impl<'a> Walker<'a> {
     fn weight(&mut self, name: &str, proto: &TensorProto) -> Result<ValueId> {
         let tensor = weights::tensor(proto, self.files)?;
         self.check_present(&tensor, &proto.name)?;
-        Ok(self.cx.weight(name, tensor, external::is_external(proto)))
+        let id = self.cx.weight(name, tensor, external::is_external(proto));
+        if matches!(weights::storage(proto.data_type), Ok(weights::Storage::Packed { .. })) {
+            self.cx.set_packed(id);
+        }
+        Ok(id)
     }
 
     /// Integers and scalars steer shapes, so they must be there even when weights are not.

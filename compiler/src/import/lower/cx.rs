@@ -21,7 +21,11 @@ pub struct Cx {
     weights: HashSet<ValueId>,
     /// Weights in external data: never folded, so that a graph without them is the same graph.
     opaque: HashSet<ValueId>,
+    /// Unpacked from elements under 8 bits; the graph's type is wider than the file's.
+    packed: HashSet<ValueId>,
     names: HashMap<String, usize>,
+    /// Which node makes a value.
+    makers: HashMap<ValueId, usize>,
     folded_bytes: usize,
     /// Name of the ONNX node being lowered.
     pub at: String,
@@ -33,7 +37,9 @@ impl Cx {
             graph: Graph { name: name.to_string(), ..Graph::default() },
             weights: HashSet::new(),
             opaque: HashSet::new(),
+            packed: HashSet::new(),
             names: HashMap::new(),
+            makers: HashMap::new(),
             folded_bytes: 0,
             at: String::new(),
         }
@@ -60,6 +66,16 @@ impl Cx {
             self.opaque.insert(id);
         }
         id
+    }
+
+    /// Notes that a weight was unpacked from elements under 8 bits.
+    pub fn set_packed(&mut self, id: ValueId) {
+        self.packed.insert(id);
+    }
+
+    /// Whether a weight was unpacked from elements under 8 bits.
+    pub fn is_packed(&self, id: ValueId) -> bool {
+        self.packed.contains(&id)
     }
 
     /// Adds a computed constant.
@@ -127,6 +143,9 @@ impl Cx {
         if let Some(id) = self.view(&op, inputs, label)? {
             return Ok(vec![id]);
         }
+        if let Some(id) = self.merged(&op, inputs, label)? {
+            return Ok(vec![id]);
+        }
         let types: Vec<Option<&Ty>> = inputs.iter().map(|i| i.map(|v| self.graph.ty(v))).collect();
         let out = infer(&op, &types)?;
         if self.folds(&op, inputs, &out) {
@@ -134,7 +153,26 @@ impl Cx {
         }
         let name = self.path(label);
         let name = self.unique(&name);
-        Ok(self.graph.push(op, inputs, &name)?)
+        let ids = self.graph.push(op, inputs, &name)?;
+        self.makers.extend(ids.iter().map(|id| (*id, self.graph.nodes.len() - 1)));
+        Ok(ids)
+    }
+
+    /// A reshape of a reshape is one reshape, a transpose of a transpose one transpose, and either may be nothing at all.
+    fn merged(&mut self, op: &Op, inputs: &[Option<ValueId>], label: &str) -> Result<Option<ValueId>, Refusal> {
+        let [Some(id)] = inputs else { return Ok(None) };
+        let before = self.makers.get(id).map(|i| &self.graph.nodes[*i]);
+        let Some((source, first)) = before.and_then(|n| Some((n.input(0)?, n.op.clone()))) else { return Ok(None) };
+        match (&first, op) {
+            (Op::Reshape { .. }, Op::Reshape { shape }) if self.graph.ty(*id).elements() == shape.iter().product::<usize>() => {
+                self.reshape(source, &shape.clone(), label).map(Some)
+            }
+            (Op::Transpose { perm: p }, Op::Transpose { perm: q }) if p.len() == q.len() => {
+                let perm: Vec<usize> = q.iter().map(|a| p[*a]).collect();
+                self.transpose(source, &perm, label).map(Some)
+            }
+            _ => Ok(None),
+        }
     }
 
     fn folds(&self, op: &Op, inputs: &[Option<ValueId>], out: &[Ty]) -> bool {

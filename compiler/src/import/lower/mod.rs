@@ -1,13 +1,17 @@
 //! ONNX operators to ours. In: one node with its inputs lowered. Out: its results. Promise: opset differences end here; what is
 //! not supported is refused with a reason, never approximated.
 
+mod attention;
 mod cx;
+mod einsum;
 mod elementwise;
 mod indexing;
 mod movement;
 mod norm;
 mod product;
+mod quantised;
 mod reduce;
+mod resize;
 pub mod sequence;
 mod shapes;
 
@@ -112,7 +116,11 @@ pub fn find(domain: &str, op: &str) -> Result<Rule, Refusal> {
             .or_else(|| shapes::rule(op))
             .or_else(|| movement::rule(op))
             .or_else(|| indexing::rule(op))
-            .or_else(|| norm::rule(op)),
+            .or_else(|| norm::rule(op))
+            .or_else(|| attention::rule(op))
+            .or_else(|| quantised::rule(op))
+            .or_else(|| resize::rule(op))
+            .or_else(|| einsum::rule(op)),
         _ => None,
     };
     let full = if domain.is_empty() { op.to_string() } else { format!("{domain}.{op}") };

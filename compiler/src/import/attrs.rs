@@ -29,10 +29,6 @@ impl<'a> Attrs<'a> {
         self.map.clone()
     }
 
-    pub fn has(&self, name: &str) -> bool {
-        self.map.contains_key(name)
-    }
-
     fn get(&self, name: &str, wanted: AttributeType) -> Result<Option<&'a AttributeProto>> {
         let Some(a) = self.map.get(name) else { return Ok(None) };
         let found = a.type_.enum_value().unwrap_or(AttributeType::UNDEFINED);

@@ -181,7 +181,10 @@ fn rotary(cx: &mut Cx, call: &Call) -> Outcome {
     let [b, heads, s, dim] = cx.shape(whole)[..] else { return Err(invalid("the input must have rank 3 or 4")) };
     let turn = count(call, "rotary_embedding_dim")?.unwrap_or(dim);
     if turn > dim || turn % 2 != 0 || cx.shape(cos).last() != Some(&(turn / 2)) {
-        return Err(invalid(format!("{turn} channels of {dim} cannot be turned by tables of shape {:?}", cx.shape(cos))));
+        return Err(invalid(format!(
+            "{turn} channels of {dim} cannot be turned by tables of shape {:?}",
+            cx.shape(cos)
+        )));
     }
     let part = cx.slice(whole, 3, 0, turn, "turning")?;
     let interleaved = call.attrs.flag("interleaved", false)?;

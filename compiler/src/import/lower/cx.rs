@@ -164,7 +164,9 @@ impl Cx {
         let before = self.makers.get(id).map(|i| &self.graph.nodes[*i]);
         let Some((source, first)) = before.and_then(|n| Some((n.input(0)?, n.op.clone()))) else { return Ok(None) };
         match (&first, op) {
-            (Op::Reshape { .. }, Op::Reshape { shape }) if self.graph.ty(*id).elements() == shape.iter().product::<usize>() => {
+            (Op::Reshape { .. }, Op::Reshape { shape })
+                if self.graph.ty(*id).elements() == shape.iter().product::<usize>() =>
+            {
                 self.reshape(source, &shape.clone(), label).map(Some)
             }
             (Op::Transpose { perm: p }, Op::Transpose { perm: q }) if p.len() == q.len() => {

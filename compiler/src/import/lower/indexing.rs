@@ -1,7 +1,7 @@
 //! Indexing. In: Gather*, Scatter*, OneHot and kin. Out: the same. Promise: constant indices are in range.
 
 use super::{Call, Cx, Outcome, Refusal, Rule, axis, invalid, unsupported};
-use crate::graph::{DType, Op, ScatterOp, Ty, ValueId};
+use crate::graph::{BinaryOp, DType, Op, ScatterOp, Tensor, Ty, ValueId};
 use crate::import::read::ints;
 
 /// The rule of an operator of this family.
@@ -19,6 +19,7 @@ pub fn rule(op: &str) -> Option<Rule> {
             Ok(vec![cx.op(op, &[call.input(0)?, call.input(1)?, call.input(2)?], "")?])
         },
         "OneHot" => one_hot,
+        "TensorScatter" => tensor_scatter,
         _ => return None,
     })
 }
@@ -73,4 +74,39 @@ fn one_hot(cx: &mut Cx, call: &Call) -> Outcome {
         return Err(invalid(format!("values must have shape [2], has {shape:?}")));
     }
     Ok(vec![cx.op(Op::OneHot { axis, depth: depth as usize }, &[indices, values], "")?])
+}
+
+/// Writes rows into a cache at a position of its own for each batch entry; `circular` wraps around.
+fn tensor_scatter(cx: &mut Cx, call: &Call) -> Outcome {
+    let (cache, update) = (call.input(0)?, call.input(1)?);
+    let (whole, part) = (cx.shape(cache), cx.shape(update));
+    let at = axis(call.attrs.int_or("axis", -2)?, whole.len())?;
+    let fits =
+        whole.len() == part.len() && (0..part.len()).all(|i| part[i] == whole[i] || (i == at && part[i] < whole[i]));
+    if at == 0 || !fits {
+        return Err(invalid(format!(
+            "an update of shape {part:?} does not fit a cache of shape {whole:?} on axis {at}"
+        )));
+    }
+    let circular = match call.attrs.text_or("mode", "linear")? {
+        "linear" => false,
+        "circular" => true,
+        other => return Err(unsupported(format!("mode '{other}' is not supported"))),
+    };
+    let mut shape = vec![1; part.len()];
+    shape[at] = part[at];
+    let steps: Vec<i64> = (0..part[at] as i64).collect();
+    let mut rows = cx.tensor("steps", Tensor::i64(&shape, &steps));
+    if let Some(start) = call.optional(2) {
+        let start = cx.cast(start, DType::I64, "start")?;
+        let mut column = vec![1; part.len()];
+        column[0] = part[0];
+        let start = cx.reshape(start, &column, "start")?;
+        rows = cx.binary(BinaryOp::Add, start, rows, "rows")?;
+    }
+    if circular {
+        rows = cx.with_scalar(BinaryOp::Mod, rows, whole[at] as f64, "wrapped")?;
+    }
+    let rows = cx.expand(rows, &part, "indices")?;
+    Ok(vec![cx.op(Op::ScatterElements { axis: at, op: ScatterOp::Set }, &[cache, rows, update], "")?])
 }

@@ -108,7 +108,10 @@ fn geometry(cx: &Cx, call: &Call, x: ValueId, form: &Form) -> Result<Vec<Axis>, 
     let mut list = vec![];
     for (i, &a) in on.iter().enumerate() {
         if !(scales[i] > 0.0 && scales[i].is_finite()) || sizes[i] > 1 << 20 || shape[a] == 0 {
-            return Err(invalid(format!("axis {a} of extent {} cannot be scaled by {} to {}", shape[a], scales[i], sizes[i])));
+            return Err(invalid(format!(
+                "axis {a} of extent {} cannot be scaled by {} to {}",
+                shape[a], scales[i], sizes[i]
+            )));
         }
         if crop || scales[i] != 1.0 || sizes[i] != shape[a] {
             let roi = (roi[i], roi[on.len() + i]);
@@ -132,7 +135,8 @@ fn source(form: &Form, a: &Axis, i: usize) -> Result<f64, Refusal> {
         "align_corners" => i * (n - 1.0) / (wide - 1.0),
         "tf_crop_and_resize" => {
             let (from, to) = a.roi;
-            let inside = if wide == 1.0 { (to - from) * (n - 1.0) / 2.0 } else { i * (to - from) * (n - 1.0) / (wide - 1.0) };
+            let inside =
+                if wide == 1.0 { (to - from) * (n - 1.0) / 2.0 } else { i * (to - from) * (n - 1.0) / (wide - 1.0) };
             inside + from * (n - 1.0)
         }
         other => return Err(unsupported(format!("coordinate_transformation_mode '{other}' is not supported"))),

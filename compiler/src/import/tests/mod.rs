@@ -49,4 +49,3 @@ fn apart(a: &[f32], b: &[f32]) -> f32 {
 fn eval(graph: &Graph, inputs: HashMap<String, Array>) -> HashMap<String, Array> {
     run(graph, &inputs).unwrap_or_else(|e| panic!("{e}"))
 }
-

@@ -31,8 +31,12 @@ impl Setting<'_> {
 
 /// Answers `source`. `open` makes the session and `lines` the editor, each only when it is needed.
 pub fn answer<G: Generator>(
-    setting: &Setting, args: &Args, source: Source, open: impl FnOnce() -> Result<G>,
-    lines: impl FnOnce() -> Result<Box<dyn Lines>>, out: &mut Out,
+    setting: &Setting,
+    args: &Args,
+    source: Source,
+    open: impl FnOnce() -> Result<G>,
+    lines: impl FnOnce() -> Result<Box<dyn Lines>>,
+    out: &mut Out,
 ) -> Result<()> {
     let decoder = setting.decoder()?;
     if setting.codec.is_none() && !args.answer.stop.is_empty() {
@@ -51,7 +55,8 @@ fn check_ids(ids: &[u32], decoder: &Decoder) -> Result<()> {
         return Err(Error::input(format!("token id {id}, the vocabulary has {}", decoder.vocab)).at("prompt"));
     }
     if ids.len() >= decoder.context as usize {
-        let what = format!("{} tokens, the context holds {} with at least one for the answer", ids.len(), decoder.context);
+        let what =
+            format!("{} tokens, the context holds {} with at least one for the answer", ids.len(), decoder.context);
         return Err(Error::input(what).at("prompt").hint("shorten it"));
     }
     if ids.is_empty() {
@@ -92,8 +97,11 @@ fn one_shot(setting: &Setting, args: &Args, ids: &[u32], session: &mut dyn Gener
 }
 
 fn chat<G: Generator>(
-    setting: &Setting, args: &Args, open: impl FnOnce() -> Result<G>,
-    lines: impl FnOnce() -> Result<Box<dyn Lines>>, out: &mut Out,
+    setting: &Setting,
+    args: &Args,
+    open: impl FnOnce() -> Result<G>,
+    lines: impl FnOnce() -> Result<Box<dyn Lines>>,
+    out: &mut Out,
 ) -> Result<()> {
     let codec = setting.codec.ok_or_else(source::no_tokenizer)?;
     if args.answer.json || args.answer.ids {

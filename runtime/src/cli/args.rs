@@ -140,6 +140,9 @@ pub struct Verify {
     /// Largest logit difference allowed [default: by precision]
     #[arg(long, value_name = "X")]
     pub bound: Option<f32>,
+    /// Also take prompts of lengths around the chunk size and up to the context, in chunks and token by token
+    #[arg(long)]
+    pub lengths: bool,
     /// Print one JSON object
     #[arg(long)]
     pub json: bool,

@@ -70,22 +70,28 @@ impl Runs<'_> {
         out
     }
 
-    /// Events for chrome://tracing and Perfetto, runs one after another.
-    pub fn trace(&self) -> Value {
+    /// Events for chrome://tracing and Perfetto, runs one after another from `at_ns` on; moves it to their end.
+    fn events(&self, at_ns: &mut f64) -> Vec<Value> {
         let mut events = Vec::new();
-        let mut at_ns = 0.0;
         for run in &self.runs {
             for t in run {
                 events.push(json!({
                     "name": t.kernel, "cat": self.bucket, "ph": "X", "pid": 0, "tid": 0,
-                    "ts": (at_ns + t.start_ns) / 1e3, "dur": t.ns / 1e3,
+                    "ts": (*at_ns + t.start_ns) / 1e3, "dur": t.ns / 1e3,
                     "args": {"note": t.note, "block": t.block, "layer": t.repetition, "grid": t.grid},
                 }));
             }
-            at_ns += run.last().map_or(0.0, |t| t.start_ns + t.ns);
+            *at_ns += run.last().map_or(0.0, |t| t.start_ns + t.ns);
         }
-        json!({"traceEvents": events, "displayTimeUnit": "ns"})
+        events
     }
+}
+
+/// A Chrome trace of several buckets, one after another.
+pub fn trace(buckets: &[Runs]) -> Value {
+    let mut at_ns = 0.0;
+    let events: Vec<Value> = buckets.iter().flat_map(|b| b.events(&mut at_ns)).collect();
+    json!({"traceEvents": events, "displayTimeUnit": "ns"})
 }
 
 #[cfg(test)]
@@ -121,7 +127,7 @@ mod tests {
 
     #[test]
     fn a_trace_puts_runs_one_after_another() {
-        let trace = runs().trace();
+        let trace = trace(&[runs()]);
         let events = trace["traceEvents"].as_array().unwrap();
         assert_eq!(events.len(), 8);
         assert_eq!((&events[5]["ts"], &events[5]["dur"]), (&json!(11.0), &json!(2.0)));

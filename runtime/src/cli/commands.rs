@@ -1,0 +1,199 @@
+//! The subcommands. In: a model and parsed flags. Out: tables and verdicts on stdout. Promise: what each prints is described in its
+//! help, and a failed comparison is an exit code of its own.
+
+use std::path::Path;
+
+use serde_json::json;
+
+use super::answer::Setting;
+use super::args;
+use super::info::Info;
+use super::open::{self, Session};
+use super::out::{Out, remark, remark_to_person};
+use super::profile::Runs;
+use crate::error::{Error, Kind, Result};
+use crate::model::Model;
+use crate::recorder::Part;
+use crate::verify::{self, Golden, Report};
+use crate::{bench, device, npz};
+
+/// A model and what its flags say about the device.
+pub struct Call<'a> {
+    pub model: &'a Model,
+    pub setting: Setting<'a>,
+    pub engine: &'a args::Engine,
+}
+
+impl Call<'_> {
+    fn stops(&self) -> &[u32] {
+        self.setting.codec.map_or(&[], |c| c.stops())
+    }
+
+    /// A session; with `stops`, answers end where the model's do.
+    pub fn session(&self, stops: bool, timestamps: bool) -> Result<Session> {
+        self.setting.decoder()?;
+        let engine = open::engine(self.model, self.setting.program.clone(), self.engine, timestamps)?;
+        Session::new(engine, if stops { self.stops() } else { &[] }, self.engine.steps)
+    }
+
+    pub fn bench(&self, options: &args::Bench, out: &mut Out) -> Result<()> {
+        let mut session = self.session(false, false)?;
+        let device = session.device_name().to_owned();
+        let mut told = |test: &str| remark_to_person(&format!("{test} …"));
+        let rows = bench::measure(&mut session, self.setting.program, options, &mut told)?;
+        let head =
+            bench::Head { model: &self.setting.program.name, precision: self.model.card.precision, device: &device };
+        out.line(&bench::print(&head, &rows, options.output))
+    }
+
+    pub fn verify(&self, options: &args::Verify, out: &mut Out) -> Result<()> {
+        let golden = self.golden(options.golden.as_deref())?;
+        let bound = options.bound.unwrap_or(golden.bound(self.model.card.precision));
+        let decoder = self.setting.decoder()?;
+        let mut session = self.session(true, false)?;
+        let mut failed = 0;
+        let mut reports = Vec::new();
+        for case in &golden.cases {
+            let report = verify::compare(&mut session, case, bound)?;
+            failed += usize::from(!report.failures.is_empty());
+            if !options.json {
+                out.text(&report_text(&report))?;
+            }
+            reports.push(report);
+        }
+        let mut lengths = Vec::new();
+        if options.lengths {
+            let chunk = self.setting.program.buckets.get(decoder.prefill as usize).map_or(1, |b| b.rows);
+            let wanted = verify::lengths(chunk, decoder.context);
+            let longest = wanted.last().copied().unwrap_or(0) as usize;
+            let ids: Vec<u32> =
+                golden.cases.iter().flat_map(|c| &c.prompt_ids).copied().cycle().take(longest).collect();
+            lengths = verify::chunks_against_tokens(&mut session, &ids, &wanted)?;
+            for (tokens, worst) in &lengths {
+                let ok = *worst <= bound;
+                failed += usize::from(!ok);
+                if !options.json {
+                    out.line(&format!("{} prompt of {tokens} in chunks: max abs {worst}", mark(ok)))?;
+                }
+            }
+        }
+        let checks = reports.len() + lengths.len();
+        if options.json {
+            let lengths: Vec<_> = lengths.iter().map(|(n, worst)| json!({"tokens": n, "max_abs": worst})).collect();
+            out.json(&json!({
+                "model": self.setting.program.name, "precision": self.model.card.precision, "bound": bound,
+                "reference": golden.made_by, "device": session.device_name(), "cases": reports, "lengths": lengths,
+                "passed": failed == 0,
+            }))?;
+        } else {
+            out.line(&format!("{} of {checks} within {bound} of: {}", checks - failed, golden.made_by))?;
+        }
+        if failed > 0 {
+            let what = format!("{failed} of {checks} comparisons went over the bound of {bound}");
+            return Err(Error::new(Kind::Differs, what).at("verify"));
+        }
+        Ok(())
+    }
+
+    fn golden(&self, path: Option<&Path>) -> Result<Golden> {
+        if let Some(path) = path {
+            let text = std::fs::read_to_string(path).map_err(|e| Error::input(e.to_string()).at(path.display()))?;
+            return Golden::parse(&text).map_err(|e| e.at(path.display()));
+        }
+        let text = self.model.golden.ok_or_else(|| {
+            Error::usage("this model was built without a golden file")
+                .hint("give one with --golden (see docs/golden.md)")
+        })?;
+        Golden::parse(text)
+    }
+
+    pub fn info(&self, options: &args::Info, out: &mut Out) -> Result<()> {
+        let device = open::device(self.engine);
+        let info = Info::new(self.setting.program, &self.model.card, self.stops().to_vec(), device);
+        if options.json { out.json(&info.json()) } else { out.text(&info.text()) }
+    }
+
+    pub fn profile(&self, options: &args::Profile, out: &mut Out) -> Result<()> {
+        let program = self.setting.program;
+        let mut all = Vec::new();
+        if let Some(decoder) = &program.decoder {
+            let ids: Vec<u32> = (0..options.prompt).map(|i| (i * 7919 + 1) % decoder.vocab.max(1)).collect();
+            let name = |bucket: u32| program.buckets.get(bucket as usize).map_or("", |b| b.name.as_ref());
+            let (prefill, decode) = self.session(false, true)?.profile(&ids, options.tokens)?;
+            all.push(Runs { bucket: name(decoder.prefill), runs: vec![prefill] });
+            all.push(Runs { bucket: name(decoder.decode), runs: decode });
+        } else {
+            let mut engine = open::engine(self.model, program.clone(), self.engine, true)?;
+            for (i, bucket) in program.buckets.iter().enumerate() {
+                let mut runs = Vec::new();
+                for _ in 0..options.tokens {
+                    engine.run(i as u32, Part::Whole)?;
+                    runs.push(engine.timings(i as u32, Part::Whole)?);
+                }
+                all.push(Runs { bucket: &bucket.name, runs });
+            }
+        }
+        if let Some(path) = &options.trace {
+            let text = super::profile::trace(&all).to_string();
+            std::fs::write(path, text).map_err(|e| Error::input(e.to_string()).at(path.display()))?;
+            remark(&format!("wrote {}", path.display()));
+        }
+        out.text(&all.iter().map(Runs::report).collect::<Vec<_>>().join("\n"))
+    }
+
+    pub fn run(&self, options: &args::Run) -> Result<()> {
+        let program = self.setting.program;
+        if program.decoder.is_some() {
+            let error = Error::usage("this model generates tokens and has no inputs of its own");
+            return Err(error.hint(format!("give it a prompt: {} \"…\"", program.name)));
+        }
+        let inputs = options.inputs.as_deref().map(npz::read).transpose()?.unwrap_or_default();
+        let mut engine = open::engine(self.model, program.clone(), self.engine, false)?;
+        let named: Vec<(&str, &crate::raw::Array)> =
+            inputs.iter().map(|(name, array)| (name.as_str(), array)).collect();
+        let outputs = engine.run_raw(0, &named)?;
+        npz::write(&options.outputs, &outputs)
+    }
+}
+
+/// The devices, numbered as `--device` takes them.
+pub fn list_devices(out: &mut Out) -> Result<()> {
+    for (i, d) in device::list()?.iter().enumerate() {
+        let memory = crate::memory::human(d.heap_bytes);
+        let mut line = format!("{i}: {} ({}, Vulkan {}, {memory}, {})", d.name, d.kind, d.api, d.driver);
+        if !d.lacks.is_empty() {
+            line.push_str(&format!("; lacks {}", d.lacks.join(", ")));
+        }
+        out.line(&line)?;
+    }
+    Ok(())
+}
+
+fn mark(ok: bool) -> &'static str {
+    if ok { "ok  " } else { "FAIL" }
+}
+
+fn report_text(r: &Report) -> String {
+    let mut out = format!(
+        "{} {:?}: {} steps, logits max abs {} (step {}), logsumexp {:.6}, cosine {:.7}; free run {} of {}\n",
+        mark(r.failures.is_empty()),
+        r.prompt,
+        r.steps,
+        r.max_abs,
+        r.max_abs_step,
+        r.max_logsumexp,
+        r.min_cosine,
+        r.free_equal,
+        r.free_compared
+    );
+    if let Some(o) = &r.first_other {
+        out.push_str(&format!(
+            "     first other token at step {}: {} for {}, reference margin {}, our gap {}\n",
+            o.step, o.ours, o.golden, o.margin, o.gap
+        ));
+    }
+    for failure in &r.failures {
+        out.push_str(&format!("     {failure}\n"));
+    }
+    out
+}

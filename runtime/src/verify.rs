@@ -205,6 +205,11 @@ fn cosine(a: &[f32], b: &[f32]) -> f64 {
     dot(a, b) / (dot(a, a) * dot(b, b)).sqrt().max(f64::MIN_POSITIVE)
 }
 
+/// How far a prompt in chunks may be from the same token by token: the order of sums differs, the weights do not.
+pub fn lengths_bound(precision: &str) -> f32 {
+    if precision == "fp32" { 2e-3 } else { 0.05 }
+}
+
 /// Prompt lengths at which chunks begin, end and overflow.
 pub fn lengths(chunk: u32, context: u32) -> Vec<u32> {
     let wanted = [1, 2, chunk.saturating_sub(1), chunk, chunk + 1, 2 * chunk + 1, context.saturating_sub(1)];

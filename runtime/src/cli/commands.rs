@@ -69,8 +69,9 @@ impl Call<'_> {
             let ids: Vec<u32> =
                 golden.cases.iter().flat_map(|c| &c.prompt_ids).copied().cycle().take(longest).collect();
             lengths = verify::chunks_against_tokens(&mut session, &ids, &wanted)?;
+            let same_arithmetic = options.bound.unwrap_or(verify::lengths_bound(self.model.card.precision));
             for (tokens, worst) in &lengths {
-                let ok = *worst <= bound;
+                let ok = *worst <= same_arithmetic;
                 failed += usize::from(!ok);
                 if !options.json {
                     out.line(&format!("{} prompt of {tokens} in chunks: max abs {worst}", mark(ok)))?;

@@ -2,5 +2,7 @@
 
 mod decoder;
 mod device;
+mod generic;
 mod nodes;
+mod sample;
 mod spirv;

@@ -4,6 +4,7 @@ use crate::nodes::{self, heads};
 use onnxcast::graph::{Graph, Mask, Norm, Rotary, UnaryOp};
 use onnxcast::plan::{Call, Precision, kernels};
 use onnxcast::shaders;
+use onnxcast_runtime::program::Kernel;
 use std::process::Command;
 
 const RMS: Option<Norm> = Some(Norm::Rms { eps: 1e-5 });
@@ -41,21 +42,37 @@ fn validate(words: &[u32]) -> Option<Result<(), String>> {
     Some(if out.status.success() { Ok(()) } else { Err(said) })
 }
 
+/// Compiles a kernel and fails where spirv-val objects. True when it was validated.
+pub fn compile(kernel: &Kernel) -> (Vec<u32>, bool) {
+    let words = shaders::compile(kernel).unwrap_or_else(|e| panic!("{e}"));
+    let said = validate(&words);
+    let validated = said.is_some();
+    said.unwrap_or(Ok(())).unwrap_or_else(|e| panic!("{} {:?}: {e}", kernel.name, kernel.defines));
+    (words, validated)
+}
+
 #[test]
-fn every_kernel_compiles_and_is_valid() {
+fn every_decoder_kernel_is_valid() {
     let mut calls: Vec<Call> = kernels::sample(49152).expect("a sampling kernel");
     for graph in decoder_graphs() {
         for precision in [Precision::Fp32, Precision::Fp16] {
             calls.extend(kernels::select(&graph, &graph.nodes[0], precision).expect("a kernel"));
         }
     }
-    let mut skipped = 0;
-    for call in &calls {
-        let words = shaders::compile(&call.kernel).unwrap_or_else(|e| panic!("{e}"));
-        match validate(&words) {
-            Some(said) => said.unwrap_or_else(|e| panic!("{} {:?}: {e}", call.kernel.name, call.kernel.defines)),
-            None => skipped += 1,
-        }
-    }
+    let skipped = calls.iter().filter(|call| !compile(&call.kernel).1).count();
     println!("{} kernels compiled, {skipped} of them not validated: spirv-val is not installed", calls.len());
+}
+
+#[test]
+fn the_list_of_shaders_is_the_folder() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/shaders");
+    let names = |folder: &std::path::Path| -> Vec<String> {
+        let entries = std::fs::read_dir(folder).expect("the shader folder");
+        entries.map(|e| e.expect("an entry").file_name().to_string_lossy().into_owned()).collect()
+    };
+    let mut files: Vec<String> = names(&folder).into_iter().filter(|n| n.ends_with(".comp")).collect();
+    files.extend(names(&folder.join("lib")).into_iter().map(|n| format!("lib/{n}")));
+    files.sort();
+    let listed: Vec<&str> = shaders::FILES.iter().map(|(name, _)| *name).collect();
+    assert_eq!(files, listed);
 }

@@ -1,6 +1,6 @@
 // Arithmetic on one or two elements beyond lib/unary.glsl. In: 32-bit values and a code (the compiler's BinaryOp). Out: the
 // result in the element type: narrow integers wrap to their width. Promise: integer division by zero gives 0, shifts past the
-// width give 0; f32 remainders are exact to the last quotient; NaN passes through Min and Max.
+// width give 0; f32 remainders are exact; NaN passes through Min and Max.
 #ifndef SCALAR_GLSL
 #define SCALAR_GLSL
 #include "unary.glsl"
@@ -29,8 +29,8 @@ const uint BINARY_SHIFT_LEFT = 20u;
 const uint BINARY_SHIFT_RIGHT = 21u;
 const uint BINARY_PRELU = 22u;
 
-const float NOT_A_NUMBER = uintBitsToFloat(0x7fc00000u);
-const float INFINITE = uintBitsToFloat(0x7f800000u);
+#define NOT_A_NUMBER uintBitsToFloat(0x7fc00000u)
+#define INFINITE uintBitsToFloat(0x7f800000u)
 
 // The low `bits` of x as a signed or unsigned integer.
 int wrap(int x, const int bits, const bool is_unsigned) {
@@ -40,17 +40,31 @@ int wrap(int x, const int bits, const bool is_unsigned) {
     return is_unsigned ? int(bitfieldExtract(uint(x), 0, bits)) : bitfieldExtract(x, 0, bits);
 }
 
+// a - b * trunc(a / b), exact: long division of the mantissas, because the quotient may not fit a float. Subnormal numbers
+// count as zero.
 float remainder_of(float a, float b) {
-    if (is_inf(b) && !is_inf(a)) {
+    uint x = floatBitsToUint(a) & 0x7fffffffu;
+    uint y = floatBitsToUint(b) & 0x7fffffffu;
+    if (x >= 0x7f800000u || y > 0x7f800000u || y < 0x00800000u) {
+        return NOT_A_NUMBER;
+    }
+    if (x < y) {
         return a;
     }
-    float r = fma(-b, trunc(a / b), a);
-    // The quotient may be one off: the remainder has the sign of a and is smaller than b.
-    float size = a < 0.0 ? -abs(b) : abs(b);
-    if (r != 0.0 && (r < 0.0) != (a < 0.0)) {
-        r += size;
+    uint high = x >> 23;
+    uint low = y >> 23;
+    x = (x & 0x7fffffu) | 0x800000u;
+    y = (y & 0x7fffffu) | 0x800000u;
+    for (; high > low; high--) {
+        x = (x >= y ? x - y : x) << 1;
     }
-    return abs(r) >= abs(b) ? r - size : r;
+    x = x >= y ? x - y : x;
+    uint sign_bit = floatBitsToUint(a) & 0x80000000u;
+    while (x != 0u && x < 0x800000u && low > 1u) {
+        x <<= 1;
+        low--;
+    }
+    return uintBitsToFloat(x < 0x800000u ? sign_bit : sign_bit | low << 23 | (x & 0x7fffffu));
 }
 
 float float_power(float a, float b) {

@@ -60,7 +60,9 @@ float log_one_plus(float x) {
 }
 
 float safe_tanh(float x) {
-    float t = exp_minus_one(2.0 * clamp(x, -10.0, 10.0));
+    // Not clamp(): NaN must stay.
+    x = x > 10.0 ? 10.0 : (x < -10.0 ? -10.0 : x);
+    float t = exp_minus_one(2.0 * x);
     return t / (t + 2.0);
 }
 

@@ -146,6 +146,28 @@ impl Tape {
         self.keep.push(to.vk.clone());
     }
 
+    /// Writes bytes that travel with the commands, from byte 0 on, as far as the buffer reaches.
+    pub fn update(&mut self, to: &Buffer, bytes: &[u8]) {
+        /// What one command may carry.
+        const MOST: usize = 65536;
+        let bytes = &bytes[..bytes.len().min(to.bytes() as usize) / 4 * 4];
+        let fns = self.device.inner.vk.fns();
+        for (i, piece) in bytes.chunks(MOST).enumerate() {
+            // SAFETY: the buffer has transfer usage and is kept alive below; offset and length are multiples of 4 inside
+            // it, at most 65,536 bytes, which the call copies.
+            unsafe {
+                (fns.v1_0.cmd_update_buffer)(
+                    self.commands.handle(),
+                    to.vk.handle(),
+                    (i * MOST) as u64,
+                    piece.len() as u64,
+                    piece.as_ptr().cast(),
+                );
+            }
+        }
+        self.keep.push(to.vk.clone());
+    }
+
     pub fn reset_timestamps(&mut self, pool: &Arc<QueryPool>) {
         let fns = self.device.inner.vk.fns();
         // SAFETY: the pool belongs to the same device, its whole range is reset, and it is kept alive below.

@@ -39,6 +39,15 @@ pub struct Counters {
 /// Called while weights are uploaded: bytes done, bytes in all.
 pub type Progress<'a> = &'a mut dyn FnMut(u64, u64);
 
+/// One run of a bucket within a submission.
+#[derive(Clone, Debug)]
+pub struct Run {
+    pub bucket: u32,
+    pub part: Part,
+    /// `Step` and token ids to set first, in the order of the queue; none leaves what the run before left.
+    pub feed: Option<(Step, Vec<u32>)>,
+}
+
 pub struct Engine {
     recordings: HashMap<(u32, Part), Recording>,
     tail: Arc<Recorded>,
@@ -169,11 +178,14 @@ impl Engine {
         commands::submit(&self.device, commands)
     }
 
-    /// Submits `runs` of buckets in one go, then the barrier that lets the host read.
-    pub(crate) fn start(&mut self, runs: &[(u32, Part)]) -> Result<Ticket> {
+    /// Submits runs in one go, then the barrier that lets the host read.
+    pub(crate) fn start(&mut self, runs: &[Run]) -> Result<Ticket> {
         let mut commands = Vec::with_capacity(runs.len() + 1);
-        for &(bucket, part) in runs {
-            let recording = self.recording(bucket, part)?;
+        for run in runs {
+            if let Some((step, tokens)) = &run.feed {
+                commands.push(self.feed(step, tokens)?);
+            }
+            let recording = self.recording(run.bucket, run.part)?;
             let dispatches = recording.places.len() as u64;
             commands.push(recording.commands.clone());
             self.counters.dispatches += dispatches;
@@ -183,9 +195,19 @@ impl Engine {
         self.submit(&commands)
     }
 
+    /// Commands that set `Step` and token ids when the queue comes to them.
+    fn feed(&mut self, step: &Step, tokens: &[u32]) -> Result<Arc<Recorded>> {
+        let mut tape = Tape::new(&self.device)?;
+        tape.barrier(Scope::All, Scope::All);
+        tape.update(&self.step, bytemuck::bytes_of(step));
+        tape.update(&self.tokens, bytemuck::cast_slice(tokens));
+        self.counters.to_device_bytes += size_of::<Step>() as u64 + tokens.len() as u64 * 4;
+        tape.end()
+    }
+
     /// Runs one bucket and waits.
     pub fn run(&mut self, bucket: u32, part: Part) -> Result<()> {
-        self.start(&[(bucket, part)])?.wait()
+        self.start(&[Run { bucket, part, feed: None }])?.wait()
     }
 
     /// The recording of a bucket, made at first use.
@@ -248,12 +270,15 @@ impl Engine {
         self.tokens.write(0, bytemuck::cast_slice(tokens))
     }
 
-    /// Entry `index % RING` of the ring, written by a run that has finished.
-    pub fn ring(&mut self, index: u32) -> Result<u32> {
-        let mut token = [0u32];
-        self.counters.to_host_bytes += 4;
-        self.ring.read(u64::from(index % RING) * 4, bytemuck::cast_slice_mut(&mut token))?;
-        Ok(token[0])
+    /// Ring entries `first..first + count`, written by runs that have finished.
+    pub fn ring(&mut self, first: u32, count: u32) -> Result<Vec<u32>> {
+        let mut out = vec![0u32; count as usize];
+        self.counters.to_host_bytes += u64::from(count) * 4;
+        for (i, token) in out.iter_mut().enumerate() {
+            let at = first.wrapping_add(i as u32) % RING;
+            self.ring.read(u64::from(at) * 4, bytemuck::bytes_of_mut(token))?;
+        }
+        Ok(out)
     }
 
     /// The logits that the last `Head` left.

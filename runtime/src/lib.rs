@@ -21,6 +21,7 @@ pub mod profile;
 pub mod program;
 pub mod raw;
 pub mod recorder;
+pub mod session;
 pub mod step;
 pub mod text;
 pub mod verify;

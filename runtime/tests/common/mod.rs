@@ -1,6 +1,8 @@
 //! A small program of add and copy kernels, written by hand.
 #![allow(dead_code, clippy::unwrap_used)]
 
+pub mod decoder;
+
 use onnxcast_runtime::device::{Device, Options as DeviceOptions};
 use onnxcast_runtime::program::*;
 use onnxcast_runtime::recorder::Code;
@@ -20,7 +22,7 @@ pub fn compile(name: &str, glsl: &str) -> Code {
     Code::from_bytes(result.unwrap().as_binary_u8()).unwrap()
 }
 
-const HEAD: &str = "#version 460
+pub const HEAD: &str = "#version 460
 #extension GL_EXT_buffer_reference : require
 layout(local_size_x = 64) in;
 layout(buffer_reference, std430, buffer_reference_align = 4) buffer F { float v[]; };

@@ -1,0 +1,279 @@
+//! The token loop. In: token ids. Out: sampled tokens, a submission's worth at a time, or logits. Promise: between prompt and answer
+//! nothing but token ids crosses the bus, and rows of the cache that are right already are not computed again.
+
+use crate::cli::generate::Generator;
+use crate::commands::Ticket;
+use crate::engine::{Engine, Run};
+use crate::error::{Error, Kind, Result};
+use crate::program::Decoder;
+use crate::recorder::Part;
+use crate::step::{Done, MAX_STOPS, RING, Step};
+use crate::verify::Scorer;
+use std::collections::VecDeque;
+
+/// How the loop submits.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Options {
+    /// Decode steps a submission; tokens come in groups of this size.
+    pub steps: u32,
+    /// Submissions under way at once, so that the device does not wait for the host.
+    pub ahead: usize,
+    /// Chunks of a prompt a submission; a watchdog ends submissions that take seconds.
+    pub chunks: usize,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { steps: 8, ahead: 2, chunks: 8 }
+    }
+}
+
+/// One conversation with a decoder.
+pub struct Session {
+    engine: Engine,
+    decoder: Decoder,
+    stops: Vec<u32>,
+    options: Options,
+    /// The token of every valid row of the cache.
+    cached: Vec<u32>,
+    answer: Option<Answer>,
+}
+
+/// An answer under way.
+struct Answer {
+    limit: u32,
+    /// Tokens read from the ring; the last of them has no row yet.
+    produced: u32,
+    last: u32,
+    /// What the submissions under way will have produced, if no stop token comes.
+    planned: u32,
+    under_way: VecDeque<(Ticket, u32)>,
+    /// A token was read that `advance` has not handed out.
+    waiting: Option<u32>,
+    done: Option<Done>,
+}
+
+impl Session {
+    /// A session on an engine whose program is a decoder; `stops` end an answer.
+    pub fn new(engine: Engine, stops: &[u32], options: Options) -> Result<Session> {
+        let no_decoder = || Error::new(Kind::Usage, format!("'{}' generates no tokens", engine.program().name));
+        let decoder = engine.program().decoder.clone().ok_or_else(no_decoder)?;
+        if stops.len() > MAX_STOPS {
+            return Err(Error::new(Kind::Usage, format!("{} stop tokens, at most {MAX_STOPS} fit", stops.len())));
+        }
+        let ahead = options.ahead.clamp(1, 16);
+        let steps = options.steps.clamp(1, RING / 2 / ahead as u32);
+        let options = Options { steps, ahead, chunks: options.chunks.max(1) };
+        Ok(Session { engine, decoder, stops: stops.to_vec(), options, cached: Vec::new(), answer: None })
+    }
+
+    pub fn engine(&mut self) -> &mut Engine {
+        &mut self.engine
+    }
+
+    pub fn into_engine(self) -> Engine {
+        self.engine
+    }
+
+    /// Rows of the cache.
+    pub fn context(&self) -> u32 {
+        self.decoder.context
+    }
+
+    /// Tokens whose rows are in the cache.
+    pub fn cached(&self) -> &[u32] {
+        &self.cached
+    }
+
+    /// Forgets the conversation.
+    pub fn reset(&mut self) {
+        self.answer = None;
+        self.cached.clear();
+    }
+
+    fn step(&self, pos: u32, rows: u32, limit: u32) -> Step {
+        let mut step = Step {
+            pos,
+            rows,
+            done: 0,
+            produced: 0,
+            limit,
+            context: self.decoder.context,
+            stop_count: self.stops.len() as u32,
+            reserved: 0,
+            stops: [0; MAX_STOPS],
+        };
+        step.stops[..self.stops.len()].copy_from_slice(&self.stops);
+        step
+    }
+
+    /// Refuses what no run could take.
+    fn check(&self, ids: &[u32]) -> Result<()> {
+        let Decoder { context, vocab, .. } = self.decoder;
+        if ids.is_empty() {
+            return Err(Error::new(Kind::Input, "the prompt has no tokens"));
+        }
+        if ids.len() >= context as usize {
+            let what = format!(
+                "the prompt has {} tokens, the context takes {context} with at least one of the answer",
+                ids.len()
+            );
+            return Err(Error::new(Kind::Input, what).hint("shorten the prompt"));
+        }
+        match ids.iter().position(|&id| id >= vocab) {
+            Some(i) => Err(Error::new(Kind::Input, format!("token {i} is {}, the vocabulary has {vocab}", ids[i]))),
+            None => Ok(()),
+        }
+    }
+
+    /// Fills the cache with `ids`, from the first row that differs on, and runs the head on the last.
+    fn prefill(&mut self, ids: &[u32], limit: u32) -> Result<()> {
+        let kept = self.cached.iter().zip(ids).take_while(|(a, b)| a == b).count().min(ids.len() - 1);
+        // Until it has worked, only the kept rows are known to be right.
+        self.cached.truncate(kept);
+        let (prefill, decode) = (self.decoder.prefill, self.decoder.decode);
+        let chunk = self.engine.bucket(prefill)?.rows as usize;
+        let mut runs = Vec::new();
+        let mut pos = kept;
+        while pos < ids.len() {
+            let rows = chunk.min(ids.len() - pos);
+            let last = pos + rows == ids.len();
+            let bucket = if rows == 1 { decode } else { prefill };
+            let part = if last { Part::Whole } else { Part::Body };
+            let feed = (self.step(pos as u32, rows as u32, limit), ids[pos..pos + rows].to_vec());
+            runs.push(Run { bucket, part, feed: Some(feed) });
+            pos += rows;
+            if last || runs.len() == self.options.chunks {
+                self.engine.start(&runs)?.wait()?;
+                runs.clear();
+            }
+        }
+        self.cached.extend_from_slice(&ids[kept..]);
+        Ok(())
+    }
+
+    /// Submits decode steps until enough are under way or none is left to do.
+    fn submit_ahead(&mut self) -> Result<()> {
+        let context = self.decoder.context;
+        let Some(answer) = &mut self.answer else { return Ok(()) };
+        while answer.done.is_none() && answer.under_way.len() < self.options.ahead {
+            let rows = self.cached.len() as u32 + answer.planned - answer.produced;
+            let steps = self.options.steps.min(answer.limit - answer.planned).min(context - rows);
+            if steps == 0 {
+                break;
+            }
+            let run = Run { bucket: self.decoder.decode, part: Part::Whole, feed: None };
+            let ticket = self.engine.start(&vec![run; steps as usize])?;
+            answer.under_way.push_back((ticket, steps));
+            answer.planned += steps;
+        }
+        Ok(())
+    }
+
+    /// Waits for the oldest submission and reads its tokens; the same decisions as the sampling kernel's.
+    fn collect(&mut self, tokens: &mut Vec<u32>) -> Result<()> {
+        let Some(answer) = &mut self.answer else { return Ok(()) };
+        let Some((ticket, steps)) = answer.under_way.pop_front() else { return Ok(()) };
+        ticket.wait()?;
+        for token in self.engine.ring(answer.produced, steps)? {
+            self.cached.push(answer.last);
+            answer.last = token;
+            answer.produced += 1;
+            tokens.push(token);
+            answer.done = ended(&self.stops, token, answer.produced, answer.limit, self.cached.len(), &self.decoder);
+            if answer.done.is_some() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Lets what is under way run out, and holds the device's account of the answer against ours.
+    fn settle(&mut self) -> Result<()> {
+        let Some(answer) = &mut self.answer else { return Ok(()) };
+        for (ticket, _) in answer.under_way.drain(..) {
+            ticket.wait()?;
+        }
+        let (produced, done, rows) = (answer.produced, answer.done, self.cached.len() as u32);
+        let step = self.engine.step()?;
+        if done.is_some_and(|d| (step.done, step.produced, step.pos) != (d as u32, produced, rows)) {
+            let what =
+                format!("the sampling kernel left {step:?}, the host read {produced} tokens, {done:?}, {rows} rows");
+            return Err(Error::new(Kind::Program, what));
+        }
+        Ok(())
+    }
+}
+
+/// Why an answer ends with `token`, if it does.
+fn ended(stops: &[u32], token: u32, produced: u32, limit: u32, rows: usize, decoder: &Decoder) -> Option<Done> {
+    if stops.contains(&token) {
+        Some(Done::Stop)
+    } else if produced >= limit {
+        Some(Done::Limit)
+    } else if rows >= decoder.context as usize {
+        Some(Done::Context)
+    } else {
+        None
+    }
+}
+
+impl Generator for Session {
+    fn begin(&mut self, ids: &[u32], limit: u32) -> Result<()> {
+        self.answer = None;
+        self.check(ids)?;
+        self.prefill(ids, limit.max(1))?;
+        let first = self.engine.ring(0, 1)?[0];
+        self.answer = Some(Answer {
+            limit,
+            produced: 1,
+            last: first,
+            planned: 1,
+            under_way: VecDeque::new(),
+            waiting: (limit > 0).then_some(first),
+            done: ended(&self.stops, first, 1, limit, self.cached.len(), &self.decoder),
+        });
+        Ok(())
+    }
+
+    fn advance(&mut self, tokens: &mut Vec<u32>) -> Result<Option<Done>> {
+        self.submit_ahead()?;
+        let waiting = self.answer.as_mut().and_then(|a| a.waiting.take());
+        match waiting {
+            Some(first) => tokens.push(first),
+            None => self.collect(tokens)?,
+        }
+        let done = self.answer.as_ref().map(|a| a.done);
+        match done {
+            None => Err(Error::new(Kind::Usage, "advance before begin")),
+            // The head samples even when nothing is wanted.
+            Some(Some(_)) if self.answer.as_ref().is_some_and(|a| a.limit == 0) => Ok(Some(Done::Limit)),
+            Some(None) => Ok(None),
+            Some(Some(done)) => self.settle().map(|()| Some(done)),
+        }
+    }
+}
+
+impl Scorer for Session {
+    fn prompt_logits(&mut self, ids: &[u32]) -> Result<Vec<f32>> {
+        self.reset();
+        self.check(ids)?;
+        self.prefill(ids, 1)?;
+        self.engine.logits()
+    }
+
+    fn next_logits(&mut self, id: u32) -> Result<Vec<f32>> {
+        self.answer = None;
+        let rows = self.cached.len() as u32;
+        if rows >= self.decoder.context {
+            return Err(Error::new(Kind::Input, format!("all {} rows of the context are taken", self.decoder.context)));
+        }
+        if id >= self.decoder.vocab {
+            return Err(Error::new(Kind::Input, format!("token {id}, the vocabulary has {}", self.decoder.vocab)));
+        }
+        let run = Run { bucket: self.decoder.decode, part: Part::Whole, feed: Some((self.step(rows, 1, 1), vec![id])) };
+        self.engine.start(&[run])?.wait()?;
+        self.cached.push(id);
+        self.engine.logits()
+    }
+}

@@ -5,6 +5,7 @@ use crate::cli::generate::Generator;
 use crate::commands::Ticket;
 use crate::engine::{Engine, Run};
 use crate::error::{Error, Kind, Result};
+use crate::profile::Timing;
 use crate::program::Decoder;
 use crate::recorder::Part;
 use crate::step::{Done, MAX_STOPS, RING, Step};
@@ -75,6 +76,25 @@ impl Session {
         self.engine
     }
 
+    pub fn device_name(&self) -> &str {
+        &self.engine.device().info().name
+    }
+
+    /// Times of a prompt's last chunk and of `tokens` decode steps. Needs an engine with timestamps.
+    pub fn profile(&mut self, prompt: &[u32], tokens: u32) -> Result<(Vec<Timing>, Vec<Vec<Timing>>)> {
+        self.reset();
+        self.check(prompt)?;
+        let bucket = self.prefill(prompt, u32::MAX)?;
+        let prefill = self.engine.timings(bucket, Part::Whole)?;
+        let mut decode = Vec::new();
+        for _ in 0..tokens.min(self.decoder.context - prompt.len() as u32) {
+            self.engine.run(self.decoder.decode, Part::Whole)?;
+            decode.push(self.engine.timings(self.decoder.decode, Part::Whole)?);
+        }
+        self.reset();
+        Ok((prefill, decode))
+    }
+
     /// Rows of the cache.
     pub fn context(&self) -> u32 {
         self.decoder.context
@@ -126,8 +146,8 @@ impl Session {
         }
     }
 
-    /// Fills the cache with `ids`, from the first row that differs on, and runs the head on the last.
-    fn prefill(&mut self, ids: &[u32], limit: u32) -> Result<()> {
+    /// Fills the cache with `ids`, from the first row that differs on, and runs the head on the last. Returns the last bucket.
+    fn prefill(&mut self, ids: &[u32], limit: u32) -> Result<u32> {
         let kept = self.cached.iter().zip(ids).take_while(|(a, b)| a == b).count().min(ids.len() - 1);
         // Until it has worked, only the kept rows are known to be right.
         self.cached.truncate(kept);
@@ -135,10 +155,11 @@ impl Session {
         let chunk = self.engine.bucket(prefill)?.rows as usize;
         let mut runs = Vec::new();
         let mut pos = kept;
+        let mut bucket = prefill;
         while pos < ids.len() {
             let rows = chunk.min(ids.len() - pos);
             let last = pos + rows == ids.len();
-            let bucket = if rows == 1 { decode } else { prefill };
+            bucket = if rows == 1 { decode } else { prefill };
             let part = if last { Part::Whole } else { Part::Body };
             let feed = (self.step(pos as u32, rows as u32, limit), ids[pos..pos + rows].to_vec());
             runs.push(Run { bucket, part, feed: Some(feed) });
@@ -149,7 +170,7 @@ impl Session {
             }
         }
         self.cached.extend_from_slice(&ids[kept..]);
-        Ok(())
+        Ok(bucket)
     }
 
     /// Submits decode steps until enough are under way or none is left to do.

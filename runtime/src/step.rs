@@ -16,9 +16,8 @@ pub const RING: u32 = 1024;
 ///
 /// Protocol. Before a run the host sets all fields and `Tokens[0..rows]`. The last dispatch of a `Head` phase samples token `t`
 /// and, when `done` was 0: `pos += rows`, `rows = 1`, `Tokens[0] = t`, `ring[produced % RING] = t`, `produced += 1`; then, first
-/// match: `t` among the stops gives `Stop`, `produced == limit` gives `Limit`, `pos == context` gives `Context`. With `done` set
-/// it also sets `rows = 0`, so that replays under way store nothing; kernels that store rows `pos..` look at `rows` alone.
-/// When `done` was set before, it changes nothing.
+/// match: `t` among the stops gives `Stop`, `produced == limit` gives `Limit`, `pos == context` gives `Context`. While `done` is
+/// set, nothing above changes and no state is written, so that replays under way do no harm: `pos` may be the cache's end.
 #[repr(C)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Pod, Zeroable)]
 pub struct Step {

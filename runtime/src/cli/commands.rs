@@ -8,12 +8,13 @@ use serde_json::json;
 use super::answer::Setting;
 use super::args;
 use super::info::Info;
-use super::open::{self, Session};
+use super::open;
 use super::out::{Out, remark, remark_to_person};
 use super::profile::Runs;
 use crate::error::{Error, Kind, Result};
 use crate::model::Model;
 use crate::recorder::Part;
+use crate::session::{self, Session};
 use crate::verify::{self, Golden, Report};
 use crate::{bench, device, npz};
 
@@ -33,7 +34,9 @@ impl Call<'_> {
     pub fn session(&self, stops: bool, timestamps: bool) -> Result<Session> {
         self.setting.decoder()?;
         let engine = open::engine(self.model, self.setting.program.clone(), self.engine, timestamps)?;
-        Session::new(engine, if stops { self.stops() } else { &[] }, self.engine.steps)
+        let defaults = session::Options::default();
+        let options = session::Options { steps: self.engine.steps.unwrap_or(defaults.steps), ..defaults };
+        Session::new(engine, if stops { self.stops() } else { &[] }, options)
     }
 
     pub fn bench(&self, options: &args::Bench, out: &mut Out) -> Result<()> {

@@ -17,7 +17,7 @@ const STEP: &str = "layout(buffer_reference, std430, buffer_reference_align = 4)
 fn store() -> (Kernel, Code) {
     let glsl = format!(
         "{HEAD}{STEP} layout(push_constant) uniform P {{ Step s; U tokens; U cache; }};
-        void main() {{ uint i = gl_GlobalInvocationID.x; if (i < s.rows) cache.v[s.pos + i] = tokens.v[i]; }}"
+        void main() {{ uint i = gl_GlobalInvocationID.x; if (s.done == 0 && i < s.rows) cache.v[s.pos + i] = tokens.v[i]; }}"
     );
     (kernel("store", 3, 0b100), compile("store", &glsl))
 }
@@ -27,7 +27,7 @@ fn score() -> (Kernel, Code) {
         "{HEAD}{STEP} layout(push_constant) uniform P {{ Step s; U cache; F logits; }};
         void main() {{
             uint v = gl_GlobalInvocationID.x;
-            if (v >= {VOCAB} || s.rows == 0) return;
+            if (v >= {VOCAB} || s.done != 0) return;
             uint sum = 11;
             for (uint i = 0; i < s.pos + s.rows; i++) sum = (sum + cache.v[i] * (i + 1)) % {VOCAB};
             logits.v[v] = -abs(float(int(v) - int(sum)));
@@ -51,7 +51,6 @@ fn sample() -> (Kernel, Code) {
             for (uint i = 0; i < s.stop_count; i++) if (s.stops[i] == best) s.done = 1;
             if (s.done == 0 && s.produced == s.limit) s.done = 2;
             if (s.done == 0 && s.pos == s.context) s.done = 3;
-            if (s.done != 0) s.rows = 0;
         }}"
     );
     (kernel("sample", 4, 0b1111), compile("sample", &glsl))

@@ -271,7 +271,7 @@ impl Engine {
     }
 
     /// Ring entries `first..first + count`, written by runs that have finished.
-    pub fn ring(&mut self, first: u32, count: u32) -> Result<Vec<u32>> {
+    pub fn ring_range(&mut self, first: u32, count: u32) -> Result<Vec<u32>> {
         let mut out = vec![0u32; count as usize];
         self.counters.to_host_bytes += u64::from(count) * 4;
         for (i, token) in out.iter_mut().enumerate() {
@@ -279,6 +279,11 @@ impl Engine {
             self.ring.read(u64::from(at) * 4, bytemuck::bytes_of_mut(token))?;
         }
         Ok(out)
+    }
+
+    /// Entry `index % RING` of the ring.
+    pub fn ring(&mut self, index: u32) -> Result<u32> {
+        self.ring_range(index, 1).map(|tokens| tokens[0])
     }
 
     /// The logits that the last `Head` left.

@@ -196,7 +196,7 @@ impl Session {
         let Some(answer) = &mut self.answer else { return Ok(()) };
         let Some((ticket, steps)) = answer.under_way.pop_front() else { return Ok(()) };
         ticket.wait()?;
-        for token in self.engine.ring(answer.produced, steps)? {
+        for token in self.engine.ring_range(answer.produced, steps)? {
             self.cached.push(answer.last);
             answer.last = token;
             answer.produced += 1;
@@ -244,7 +244,7 @@ impl Generator for Session {
         self.answer = None;
         self.check(ids)?;
         self.prefill(ids, limit.max(1))?;
-        let first = self.engine.ring(0, 1)?[0];
+        let first = self.engine.ring(0)?;
         self.answer = Some(Answer {
             limit,
             produced: 1,

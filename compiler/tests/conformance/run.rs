@@ -76,17 +76,20 @@ fn verdict(case: &Case) -> Verdict {
 }
 
 /// Imports the model: as it stands, else with its small integer operands (shapes, axes, counts) as constants, else with every
-/// scalar so.
+/// scalar so, else with every vector beside the first input (scales, conditions).
 fn load(case: &Case) -> Result<Graph, Error> {
-    let shape_like = |a: &Array| a.shape.len() <= 1 && matches!(a.dtype, DType::I64 | DType::I32);
-    let scalar = |a: &Array| a.shape.is_empty();
-    let with = |fixed: &dyn Fn(&Array) -> bool| {
-        let chosen = case.inputs.iter().filter(|(_, a)| fixed(a));
-        let fixed = chosen.map(|(name, a)| (name.clone(), a.to_tensor())).collect();
+    type Fixed = fn(usize, &Array) -> bool;
+    let shape_like: Fixed = |_, a| a.shape.len() <= 1 && matches!(a.dtype, DType::I64 | DType::I32);
+    let scalar: Fixed = |_, a| a.shape.is_empty();
+    let beside: Fixed = |i, a| i > 0 && a.shape.len() <= 1;
+    let with = |fixed: &[Fixed]| {
+        let inputs = case.inputs.iter().enumerate();
+        let chosen = inputs.filter(|(i, (_, a))| fixed.iter().any(|f| f(*i, a)));
+        let fixed = chosen.map(|(_, (name, a))| (name.clone(), a.to_tensor())).collect();
         import::load(&case.model, &Options { fixed, ..Options::default() })
     };
-    with(&|_| false)
-        .or_else(|first| with(&shape_like).or_else(|_| with(&|a| shape_like(a) || scalar(a))).map_err(|_| first))
+    let attempts: [&[Fixed]; 3] = [&[shape_like], &[shape_like, scalar], &[shape_like, scalar, beside]];
+    with(&[]).or_else(|first| attempts.iter().find_map(|fixed| with(fixed).ok()).ok_or(first))
 }
 
 /// The first reason, without the node that it is about.

@@ -123,6 +123,12 @@ pub fn pairs(op: &Op) -> Pairs {
         Op::Trilu { upper, k } => p.flag("upper", *upper).unless(*k == 0, "k", k),
         Op::OneHot { axis, depth } => p.put("axis", axis).put("depth", depth),
         Op::LayerNorm { axis, eps } | Op::RmsNorm { axis, eps } => p.put("axis", axis).num("eps", *eps),
+        op => made_by_passes(op, p),
+    }
+}
+
+fn made_by_passes(op: &Op, p: Pairs) -> Pairs {
+    match op {
         Op::Linear { norm, bias, act, residual, nk } => {
             let p = p.norm(*norm).flag("bias", *bias);
             let p = act.iter().fold(p, |p, act| p.put("act", act.name()));
@@ -136,7 +142,7 @@ pub fn pairs(op: &Op) -> Pairs {
         Op::Qkv { heads, norm, bias, rope, nk } => {
             p.heads(*heads).norm(*norm).flag("bias", *bias).rope(*rope).flag("nk", *nk)
         }
-        Op::Unary(_) | Op::Binary(_) | Op::Where | Op::Clip | Op::MatMul | Op::KvWrite | Op::LastRow => p,
+        _ => p,
     }
 }
 

@@ -150,9 +150,8 @@ fn a_given_mask_is_added_and_broadcast() {
 
 #[test]
 fn attention_to_nothing_is_zero() {
-    let mask = format!(
-        "const %mask: f32[5] = fill(-inf)\n%y = Attention(%q, %k, %v, %mask) heads=4/2x8 scale=1 mask=given\noutput %y"
-    );
+    let mask =
+        "const %mask: f32[5] = fill(-inf)\n%y = Attention(%q, %k, %v, %mask) heads=4/2x8 scale=1 mask=given\noutput %y";
     let g = parse(&format!("{HEADS}\n{mask}")).unwrap();
     let out = eval::run(&g, &inputs(&g, &[])).unwrap();
     assert!(out["y"].to_f32().iter().all(|v| *v == 0.0));

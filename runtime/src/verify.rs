@@ -42,6 +42,9 @@ impl Golden {
         if golden.format != FORMAT {
             return Err(wrong(format!("format {:?}, this program reads {FORMAT:?}", golden.format)));
         }
+        if golden.cases.is_empty() {
+            return Err(wrong("there are no cases in it".into()));
+        }
         for (i, case) in golden.cases.iter().enumerate() {
             let tokens = case.tokens.len();
             let whole = case.steps.iter().all(|s| s.ids.len() == s.logits.len() && !s.ids.is_empty());

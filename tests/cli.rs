@@ -1,0 +1,268 @@
+//! The executable's command line, on bin/tiny (`make model=tiny`): streams, exit codes, prompts from anywhere, subcommands.
+
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use assert_cmd::assert::Assert;
+use serde_json::Value;
+
+fn project() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn binary() -> PathBuf {
+    let path = project().join("bin/tiny");
+    assert!(path.exists(), "bin/tiny is missing; run: make model=tiny");
+    path
+}
+
+fn run(args: &[&str], stdin: &str) -> Assert {
+    let mut command = assert_cmd::Command::new(binary());
+    command.args(args).write_stdin(stdin).timeout(Duration::from_secs(120)).assert()
+}
+
+/// Stdout of a command that must succeed without a word on stderr, but for the warning of a CPU device.
+fn said(args: &[&str], stdin: &str) -> String {
+    let output = run(args, stdin).success().get_output().clone();
+    let remarks = String::from_utf8(output.stderr).unwrap();
+    assert!(remarks.lines().all(|line| line.contains("CPU device")), "{args:?}: {remarks}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// The one line that a refused command says, without its program name.
+fn refused(args: &[&str], stdin: &str, code: i32) -> String {
+    let output = run(args, stdin).code(code).get_output().clone();
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "", "{args:?}");
+    let remarks = String::from_utf8(output.stderr).unwrap();
+    let last = remarks.lines().last().unwrap_or_default();
+    assert!(!remarks.contains("panicked"), "{args:?}: {remarks}");
+    last.strip_prefix("tiny: ").unwrap_or(last).to_owned()
+}
+
+fn golden() -> Value {
+    let text = std::fs::read_to_string(project().join("models/tiny/golden.json")).unwrap();
+    serde_json::from_str(&text).unwrap()
+}
+
+fn words(ids: &Value) -> Vec<String> {
+    ids.as_array().unwrap().iter().map(Value::to_string).collect()
+}
+
+#[test]
+fn answers_are_the_references_tokens() {
+    for case in golden()["cases"].as_array().unwrap() {
+        let tokens = words(&case["tokens"]);
+        let count = tokens.len().to_string();
+        let prompt = case["prompt"].as_str().unwrap();
+        assert_eq!(said(&["--ids", "-n", &count, "-p", prompt], ""), tokens.join(" ") + "\n", "{prompt:?}");
+        let ids = words(&case["prompt_ids"]).join(",");
+        assert_eq!(said(&["--ids", "-n", &count, "--prompt-ids", &ids], ""), tokens.join(" ") + "\n", "{prompt:?}");
+    }
+}
+
+#[test]
+fn a_prompt_comes_as_argument_flag_file_or_stdin_with_the_same_answer() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("prompt.txt");
+    std::fs::write(&file, "list the colours\n").unwrap();
+    let plain = said(&["list the colours", "-n", "8"], "");
+    assert!(plain.ends_with('\n') && plain.len() > 1, "{plain:?}");
+    assert_eq!(said(&["-p", "list the colours", "-n", "8"], ""), plain);
+    assert_eq!(said(&["-f", file.to_str().unwrap(), "-n", "8"], ""), plain);
+    assert_eq!(said(&["-", "-n", "8"], "list the colours\n"), plain);
+    assert_eq!(said(&["-n", "8"], "list the colours"), plain);
+}
+
+#[test]
+fn the_number_of_steps_a_submission_changes_nothing() {
+    let one = said(&["hello", "--ids", "-n", "40", "--steps", "1"], "");
+    assert_eq!(said(&["hello", "--ids", "-n", "40", "--steps", "7"], ""), one);
+    assert_eq!(said(&["hello", "--ids", "-n", "40", "--steps", "256"], ""), one);
+}
+
+#[test]
+fn json_has_ids_text_and_the_reason() {
+    let case = &golden()["cases"][0];
+    let json: Value = serde_json::from_str(&said(&["--json", "-p", case["prompt"].as_str().unwrap()], "")).unwrap();
+    assert_eq!((&json["prompt_ids"], &json["tokens"]), (&case["prompt_ids"], &case["tokens"]));
+    assert_eq!(json["stop"]["reason"], "stop_token");
+    let short: Value = serde_json::from_str(&said(&["--json", "-n", "2", "x"], "")).unwrap();
+    assert_eq!((&short["stop"]["reason"], &short["timings"]["tokens"]), (&"length".into(), &2.into()));
+}
+
+#[test]
+fn the_context_end_is_a_reason_of_its_own() {
+    let ids = vec!["5"; 290].join(",");
+    let json: Value = serde_json::from_str(&said(&["--json", "--prompt-ids", &ids], "")).unwrap();
+    let reason = json["stop"]["reason"].as_str().unwrap();
+    // 300 rows: the last token needs none.
+    let (tokens, most) = (json["tokens"].as_array().unwrap().len(), 300 - 290 + 1);
+    assert!(
+        reason == "context" && tokens == most || reason == "stop_token" && tokens < most,
+        "{reason}, {tokens} tokens"
+    );
+}
+
+#[test]
+fn a_stop_text_ends_the_answer_before_it() {
+    let whole: Value = serde_json::from_str(&said(&["--json", "-n", "40", "hello"], "")).unwrap();
+    let text = whole["text"].as_str().unwrap();
+    let stop: String = text.chars().skip(3).take(2).collect();
+    let before = &text[..text.find(&stop).unwrap()];
+    assert_eq!(said(&["-n", "40", "--stop", &stop, "hello"], ""), format!("{before}\n"));
+}
+
+#[test]
+fn raw_prompts_skip_the_template() {
+    let ids = |args: &[&str]| serde_json::from_str::<Value>(&said(args, "")).unwrap()["prompt_ids"].clone();
+    assert_eq!(ids(&["--json", "-n", "1", "--raw", "list"]).as_array().unwrap().len(), 4);
+    let system = ids(&["--json", "-n", "1", "--system", "brief", "list"]);
+    assert!(system.as_array().unwrap().len() > ids(&["--json", "-n", "1", "list"]).as_array().unwrap().len());
+}
+
+#[test]
+fn flags_that_make_no_sense_have_code_2() {
+    assert!(refused(&["--temp", "0.7", "x"], "", 2).starts_with("--temp: 0.7 is not possible"));
+    assert!(refused(&["run", "--outputs", "x.npz"], "", 2).contains("generates tokens"));
+    assert!(refused(&["bench", "-p", "4000"], "", 2).contains("context of 300"));
+    for line in
+        [&["--nonsense"][..], &["x", "-n", "0"], &["a", "-p", "b"], &["--prompt-ids", "x"], &["bench", "-o", "x"]]
+    {
+        run(line, "").code(2);
+    }
+}
+
+#[test]
+fn a_device_that_is_not_there_has_code_3() {
+    assert!(refused(&["--device", "99", "x"], "", 3).contains("no device 99"));
+    assert!(refused(&["--device", "no such card", "x"], "", 3).contains("no such card"));
+}
+
+#[test]
+fn weights_that_are_not_ours_have_code_5() {
+    let manifest = project().join("Cargo.toml");
+    assert!(refused(&["--weights", "/no/such/pool", "x"], "", 5).contains("/no/such/pool"));
+    assert!(refused(&["--weights", manifest.to_str().unwrap(), "x"], "", 5).contains("Cargo.toml"));
+}
+
+#[test]
+fn prompts_that_cannot_be_used_have_code_6() {
+    assert!(refused(&["-f", "/no/such/file"], "", 6).starts_with("/no/such/file: "));
+    assert_eq!(refused(&["-"], "", 6), "stdin: is empty");
+    assert!(refused(&["--prompt-ids", "320"], "", 6).contains("vocabulary has 320"));
+    let long = vec!["5"; 300].join(",");
+    assert!(refused(&["--prompt-ids", &long], "", 6).contains("300 tokens, the context holds 300"));
+}
+
+#[test]
+fn verify_passes_and_an_altered_reference_has_code_9() {
+    let report = said(&["verify", "--lengths"], "");
+    assert!(report.lines().all(|line| !line.starts_with("FAIL")), "{report}");
+    assert!(report.contains("prompt of 299 in chunks"), "{report}");
+    let mut golden = golden();
+    golden["cases"][0]["steps"][1]["logits"][0] = 99.0.into();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("golden.json");
+    std::fs::write(&file, golden.to_string()).unwrap();
+    let output = run(&["verify", "--golden", file.to_str().unwrap()], "").code(9).get_output().clone();
+    assert!(String::from_utf8_lossy(&output.stdout).starts_with("FAIL"), "{output:?}");
+}
+
+#[test]
+fn bench_prints_a_row_for_each_test_in_every_form() {
+    let flags = ["bench", "-p", "8", "-n", "4", "-r", "2", "--weights", "synthetic:7", "-o"];
+    let with = |form| said(&[&flags[..], &[form]].concat(), "");
+    let rows: Value = serde_json::from_str(&with("json")).unwrap();
+    let tests: Vec<&str> = rows.as_array().unwrap().iter().map(|r| r["test"].as_str().unwrap()).collect();
+    assert_eq!(tests, ["pp8", "tg4"]);
+    assert!(
+        rows[1]["weight_bytes_per_token"].as_f64().unwrap() > 1e5 && rows[1]["seconds"].as_array().unwrap().len() == 2
+    );
+    assert_eq!((with("md").lines().count(), with("csv").lines().count()), (4, 3));
+}
+
+#[test]
+fn info_names_licence_memory_and_limits() {
+    let text = said(&["info"], "");
+    for part in ["Apache-2.0", "context         300 tokens", "weights", "largest buffer", "push constants"] {
+        assert!(text.contains(part), "{part:?} in {text}");
+    }
+    let json: Value = serde_json::from_str(&said(&["info", "--json"], "")).unwrap();
+    assert!(json["limits"].as_array().unwrap().iter().all(|l| l["met"] == true), "{json}");
+}
+
+#[test]
+fn profile_tells_kernels_and_writes_a_trace() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("trace.json");
+    let output = run(&["profile", "-n", "2", "--trace", file.to_str().unwrap()], "").success().get_output().clone();
+    let report = String::from_utf8(output.stdout).unwrap();
+    assert!(
+        report.contains("decode: 2 runs") && report.contains("kernel\n") && report.contains("layer 1\n"),
+        "{report}"
+    );
+    let trace: Value = serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
+    assert!(trace["traceEvents"].as_array().unwrap().len() > 10);
+}
+
+#[test]
+fn devices_are_listed_by_number() {
+    assert!(said(&["--list-devices"], "").starts_with("0: "));
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_failure() {
+    let mut child = Command::new(binary())
+        .args(["--steps", "1", "--ids", "--prompt-ids", "5"])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut first = [0u8; 1];
+    child.stdout.take().unwrap().read_exact(&mut first).unwrap();
+    let output = child.wait_with_output().unwrap();
+    let remarks = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && !remarks.contains("panicked"), "{:?} {remarks}", output.status);
+}
+
+#[test]
+fn an_interrupt_keeps_the_text_and_has_code_130() {
+    let mut child = Command::new(binary())
+        .args(["--steps", "1", "--ids", "--prompt-ids", "5"])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut stdout = child.stdout.take().unwrap();
+    let mut printed = vec![0u8; 1];
+    stdout.read_exact(&mut printed).unwrap();
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    stdout.read_to_end(&mut printed).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    let printed = String::from_utf8(printed).unwrap();
+    let tokens = printed.split_whitespace().count();
+    assert!(printed.ends_with('\n') && (1..300).contains(&tokens), "{printed:?}");
+}
+
+#[test]
+fn a_terminal_gets_a_chat() {
+    let mut child = Command::new("script")
+        .args(["-qec", &format!("{} -n 4", binary().display()), "/dev/null"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(b"hello\n/help\n/reset\n/nonsense\n/exit\n").unwrap();
+    let output = child.wait_with_output().unwrap();
+    let screen = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{screen}");
+    for part in
+        ["/help for commands", "answer 4 tokens", "forget the turns", "are forgotten", "/nonsense: no such command"]
+    {
+        assert!(screen.contains(part), "{part:?} in {screen}");
+    }
+}

@@ -146,11 +146,11 @@ impl Report {
             return Err(Error::input(what).at("golden file").hint("is it another model's?"));
         };
         let worst = ours.iter().zip(&step.logits).map(|(a, b)| (a - b).abs()).fold(0.0, larger);
-        if !(worst <= self.max_abs) {
+        if worse(worst.into(), self.max_abs.into()) {
             (self.max_abs, self.max_abs_step) = (worst, i);
         }
         let off = (log_sum_exp(logits) - step.logsumexp).abs();
-        if !(off <= self.max_logsumexp) {
+        if worse(off, self.max_logsumexp) {
             self.max_logsumexp = off;
         }
         self.min_cosine = self.min_cosine.min(cosine(&ours, &step.logits));
@@ -186,9 +186,13 @@ impl Report {
     }
 }
 
-/// The larger, where NaN is larger than anything.
+/// NaN is worse than anything.
+fn worse(a: f64, b: f64) -> bool {
+    a.is_nan() || a > b
+}
+
 fn larger(a: f32, b: f32) -> f32 {
-    if a.is_nan() || a > b { a } else { b }
+    if worse(a.into(), b.into()) { a } else { b }
 }
 
 /// The lowest of the best, as the sampling kernel has it.

@@ -144,12 +144,13 @@ mod tests {
     use super::*;
     use crate::step::Done;
     use crate::text::toy;
+    use std::collections::VecDeque;
 
-    struct Typed(std::vec::IntoIter<&'static str>);
+    struct Typed(VecDeque<&'static str>);
 
     impl Lines for Typed {
         fn next(&mut self) -> Result<Line> {
-            Ok(self.0.next().map_or(Line::End, |text| Line::Text(text.to_owned())))
+            Ok(self.0.pop_front().map_or(Line::End, |text| Line::Text(text.to_owned())))
         }
     }
 
@@ -161,7 +162,7 @@ mod tests {
 
     fn talk(script: &mut Script, system: Option<&str>, raw: bool, lines: &[&'static str]) -> (String, Vec<String>) {
         let codec = toy::codec(TEMPLATE, &[toy::EOS]);
-        let (mut printed, mut lines) = (Vec::new(), Typed(lines.to_vec().into_iter()));
+        let (mut printed, mut lines) = (Vec::new(), Typed(lines.iter().copied().collect()));
         let mut chat = Chat::new(&codec, system, raw, None, &[]);
         chat.talk(script, &mut lines, &mut Out::new(&mut printed)).unwrap();
         let prompts = script.prompts.iter().map(|ids| codec.decode(ids).unwrap()).collect();
@@ -201,7 +202,7 @@ mod tests {
     #[test]
     fn a_failing_device_ends_the_chat() {
         let codec = toy::codec(TEMPLATE, &[toy::EOS]);
-        let (mut printed, mut lines) = (Vec::new(), Typed(vec!["a", "b"].into_iter()));
+        let (mut printed, mut lines) = (Vec::new(), Typed(["a", "b"].into()));
         let mut chat = Chat::new(&codec, None, false, None, &[]);
         let error = chat.talk(&mut Script::new(vec![]), &mut lines, &mut Out::new(&mut printed)).unwrap_err();
         assert_eq!(error.kind, Kind::Other);

@@ -1,10 +1,15 @@
 //! The onnxcast compiler as a library: import -> graph -> passes -> plan -> emit. Start at `pipeline`.
 
+pub mod cli;
 pub mod emit;
 pub mod error;
 pub mod graph;
 pub mod import;
+pub mod init;
+pub mod job;
 pub mod manifest;
+pub mod output;
 pub mod passes;
+pub mod pipeline;
 pub mod plan;
 pub mod shaders;

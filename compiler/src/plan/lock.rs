@@ -42,6 +42,10 @@ struct Row {
 }
 
 impl Lock {
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }

@@ -1,0 +1,77 @@
+//! compile, pack, attach. In: a wish. Out: generated/NAME, a pool file, an executable with its pool. Promise: a failure leaves what
+//! was there before.
+
+use super::progress::Progress;
+use crate::error::{Error, Result};
+use crate::job::{Job, Wish};
+use crate::{output, pipeline};
+use onnxcast_runtime::memory::human;
+use onnxcast_runtime::program::{Bucket, Program};
+use onnxcast_runtime::weights::{Pool, append};
+use std::path::Path;
+
+/// Where `attach` puts the pool.
+#[derive(Clone, Copy, clap::ValueEnum)]
+pub enum Home {
+    /// At the end of the executable
+    Inside,
+    /// In NAME.pool beside it
+    Beside,
+}
+
+pub fn compile(wish: &Wish) -> Result<()> {
+    let job = Job::find(wish)?;
+    let progress = Progress::new(&wish.name);
+    let compiled = pipeline::compile(&job, &mut |stage| progress.stage(stage))?;
+    let bytes = output::write(&wish.project, &job, &compiled, &mut |done, total| progress.packed(done, total))?;
+    progress.say(&summary(&compiled.plan.program));
+    let pool = if job.without_weights { "without weights".into() } else { format!("pool of {}", human(bytes)) };
+    progress.say(&format!("wrote generated/{}, {pool}", wish.name));
+    Ok(())
+}
+
+/// What the program is made of.
+fn summary(p: &Program) -> String {
+    let bucket = |b: &Bucket| {
+        let count: usize = b.blocks.iter().map(|k| k.table.len() * k.dispatches.len()).sum();
+        let printed: usize = b.blocks.iter().map(|k| k.dispatches.len()).sum();
+        format!("{} {count} dispatches in {printed} rows, arena {}", b.name, human(b.arena_bytes))
+    };
+    let buckets: Vec<String> = p.buckets.iter().map(bucket).collect();
+    format!("{} kernels, {} tensors; {}", p.kernels.len(), p.tensors.len(), buckets.join("; "))
+}
+
+pub fn pack(wish: &Wish, path: &Path) -> Result<()> {
+    let job = Job::find(wish)?;
+    let progress = Progress::new(&wish.name);
+    let compiled = pipeline::compile(&job, &mut |stage| progress.stage(stage))?;
+    let mut packed = |done, total| progress.packed(done, total);
+    let bytes = output::write_pool(path, &compiled.plan, &compiled.graphs, &mut packed)?;
+    progress.say(&format!("wrote {}, {}", path.display(), human(bytes)));
+    Ok(())
+}
+
+pub fn attach(name: &str, executable: &Path, home: Home) -> Result<()> {
+    crate::manifest::is_name(name)?;
+    let pool = output::folder(Path::new(""), name).join(output::POOL);
+    let fail = |e: onnxcast_runtime::error::Error| {
+        Error::new("attach", e.to_string()).hint(format!("`onnxcast compile {name}` writes the pool"))
+    };
+    if !executable.is_file() {
+        return Err(Error::new("attach", "there is no such executable").at(executable.display().to_string()));
+    }
+    // A damaged pool is better found now than on the machine it is shipped to.
+    Pool::open(&pool).map_err(fail)?;
+    match home {
+        Home::Inside => append(executable, &pool).map_err(fail),
+        Home::Beside => {
+            let target = executable.with_file_name(format!("{name}.pool"));
+            let part = executable.with_file_name(format!(".{name}.pool.part"));
+            let copied = std::fs::copy(&pool, &part).and_then(|_| std::fs::rename(&part, &target));
+            copied.map_err(|e| {
+                let _ = std::fs::remove_file(&part); // the copy's own error is the one to tell
+                Error::new("attach", e.to_string()).at(target.display().to_string())
+            })
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! The compiler's command line. In: arguments. Out: generated/NAME, a pool, or a report on stdout; remarks on stderr. Promise: one
+//! line says what failed and what to do; exit codes are 0 done, 1 failed, 2 wrong usage.
+
+mod compile;
+mod dot;
+mod progress;
+mod report;
+
+use crate::error::{Error, Result};
+use crate::import::Bindings;
+use crate::job::Wish;
+use crate::plan::Precision;
+use clap::{Args, Parser, Subcommand};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+#[derive(Parser)]
+#[command(name = "onnxcast", version, about = "Casts an ONNX model into one executable.")]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Compile a model into generated/NAME: Rust, GLSL and the weight pool
+    Compile(Model),
+    /// Write the weight pool alone
+    Pack {
+        #[command(flatten)]
+        model: Model,
+        /// The pool file
+        #[arg(short, long, value_name = "FILE")]
+        output: PathBuf,
+    },
+    /// Append the pool of a compiled model to its executable
+    Attach {
+        name: String,
+        /// The executable, already stripped
+        executable: PathBuf,
+        /// Where the pool goes
+        #[arg(long, value_enum, default_value = "inside")]
+        pool: compile::Home,
+    },
+    /// List every node of an ONNX file with the reason where it is not supported
+    Support {
+        onnx: PathBuf,
+        /// Numbers for symbolic dimensions
+        #[arg(long, value_name = "NAME=N,…", value_parser = bindings)]
+        dims: Option<Bindings>,
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show what is in an ONNX file: inputs, dimensions, operators, external data
+    Inspect {
+        onnx: PathBuf,
+        #[arg(long)]
+        json: bool,
+    },
+    /// Tell what every pass did to a model and what it declined
+    Explain(Model),
+    /// Print the graphs of a model
+    Graph {
+        #[command(flatten)]
+        model: Model,
+        /// As graphviz text
+        #[arg(long)]
+        dot: bool,
+        /// Before the passes
+        #[arg(long)]
+        imported: bool,
+        /// One bucket only
+        #[arg(long, value_name = "NAME")]
+        bucket: Option<String>,
+    },
+    /// Write a first manifest for an ONNX file or folder
+    Init {
+        onnx: PathBuf,
+        /// Name of the model; that of the file or its folder unless given
+        #[arg(long)]
+        name: Option<String>,
+        /// Where to write it; generated/NAME/model.toml unless given, `-` for stdout
+        #[arg(short, long, value_name = "FILE")]
+        output: Option<PathBuf>,
+    },
+}
+
+/// Which model, and what to do differently from its manifest.
+#[derive(Args)]
+struct Model {
+    /// A model of models/ or generated/
+    name: String,
+    /// A manifest elsewhere
+    #[arg(long, value_name = "FILE")]
+    manifest: Option<PathBuf>,
+    /// An ONNX file or folder instead of the manifest's
+    #[arg(long, value_name = "PATH")]
+    onnx: Option<PathBuf>,
+    /// fp32 or fp16, instead of what the manifest says
+    #[arg(long, value_parser = precision)]
+    precision: Option<Precision>,
+    /// Compile the graph as it stands, at these dimensions
+    #[arg(long, value_name = "NAME=N,…", value_parser = bindings)]
+    dims: Option<Bindings>,
+    /// Plan and code only: weights may be absent, weights.lock stands for them
+    #[arg(long)]
+    without_weights: bool,
+}
+
+impl Model {
+    fn wish(self) -> Wish {
+        let Model { name, manifest, onnx, precision, dims, without_weights } = self;
+        Wish { project: PathBuf::new(), name, manifest, onnx, precision, dims, without_weights }
+    }
+}
+
+fn precision(text: &str) -> Result<Precision, String> {
+    Precision::parse(text).ok_or_else(|| "neither fp32 nor fp16".into())
+}
+
+/// `a=1,b=2`.
+fn bindings(text: &str) -> Result<Bindings, String> {
+    let mut out = Bindings::new();
+    for pair in text.split(',').filter(|p| !p.trim().is_empty()) {
+        let parts = pair.split_once('=').and_then(|(k, v)| Some((k.trim(), v.trim().parse::<usize>().ok()?)));
+        let (name, number) = parts.ok_or_else(|| format!("'{pair}' is not NAME=NUMBER"))?;
+        if out.insert(name.to_string(), number).is_some_and(|old| old != number) {
+            return Err(format!("'{name}' is given twice"));
+        }
+    }
+    Ok(out)
+}
+
+/// Runs the compiler on the process's arguments.
+pub fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(e) => {
+            // Help and version are no errors: clap knows the stream and the code of each.
+            let _ = e.print();
+            return ExitCode::from(e.exit_code() as u8);
+        }
+    };
+    match run(cli.command) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(e) => {
+            eprintln!("onnxcast: {e}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(command: Command) -> Result<()> {
+    match command {
+        Command::Compile(model) => compile::compile(&model.wish()),
+        Command::Pack { model, output } => compile::pack(&model.wish(), &output),
+        Command::Attach { name, executable, pool } => compile::attach(&name, &executable, pool),
+        Command::Support { onnx, dims, json } => report::support(&onnx, dims.unwrap_or_default(), json),
+        Command::Inspect { onnx, json } => report::inspect(&onnx, json),
+        Command::Explain(model) => report::explain(&model.wish()),
+        Command::Graph { model, dot, imported, bucket } => {
+            report::graph(&model.wish(), dot, imported, bucket.as_deref())
+        }
+        Command::Init { onnx, name, output } => report::init(&onnx, name, output),
+    }
+}
+
+/// Results go to stdout; a reader that has seen enough is no error.
+fn print(text: &str) -> Result<()> {
+    use std::io::Write;
+    match std::io::stdout().lock().write_all(text.as_bytes()) {
+        Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => Err(Error::new("output", e.to_string())),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_sound() {
+        use clap::CommandFactory;
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn bindings_are_pairs_of_name_and_number() {
+        assert_eq!(bindings("a=1, b=2").unwrap(), Bindings::from([("a".into(), 1), ("b".into(), 2)]));
+        assert!(bindings("").unwrap().is_empty());
+        for text in ["a", "a=", "a=x", "a=-1", "a=1,a=2"] {
+            assert!(bindings(text).is_err(), "{text}");
+        }
+    }
+}

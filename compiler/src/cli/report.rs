@@ -1,0 +1,167 @@
+//! support, inspect, explain, graph, init. In: a file or a model. Out: text or JSON on stdout. Promise: nothing is compiled; what
+//! cannot be read is an error, what is not supported is the answer.
+
+use super::dot::dot;
+use super::print;
+use crate::error::{Error, Result};
+use crate::import::{self, Bindings, DataFile, Inspection, Options};
+use crate::job::{Job, MANIFEST, Wish};
+use crate::{init as first, output, pipeline};
+use onnxcast_runtime::memory::human;
+use serde_json::json;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+/// Lists the nodes; an unsupported one makes the command fail.
+pub fn support(onnx: &Path, bind: Bindings, as_json: bool) -> Result<()> {
+    let report = import::support(onnx, &Options { bind, ..Options::default() })?;
+    let refused = report.refused().count();
+    if as_json {
+        let nodes: Vec<_> = report
+            .nodes
+            .iter()
+            .map(|n| {
+                json!({ "name": n.name, "op": n.op, "domain": n.domain, "opset": n.opset,
+                        "supported": n.reason.is_none(), "reason": n.reason })
+            })
+            .collect();
+        let value = json!({ "supported": refused == 0, "assumed_dims": report.assumed, "nodes": nodes });
+        print(&format!("{value:#}\n"))?;
+    } else {
+        let mut out = String::new();
+        for n in &report.nodes {
+            let op = if n.domain.is_empty() { n.op.clone() } else { format!("{}.{}", n.domain, n.op) };
+            let verdict = n.reason.as_ref().map_or("ok".to_string(), |r| format!("UNSUPPORTED: {r}"));
+            let _ = writeln!(out, "{op:24} {}  {verdict}", n.name);
+        }
+        let assumed: Vec<String> = report.assumed.iter().map(|(k, v)| format!("{k}={v}")).collect();
+        if !assumed.is_empty() {
+            let _ = writeln!(out, "assumed: {} (--dims sets them)", assumed.join(", "));
+        }
+        let _ = writeln!(out, "{} nodes, {refused} unsupported", report.nodes.len());
+        print(&out)?;
+    }
+    match refused {
+        0 => Ok(()),
+        n => Err(Error::new("support", format!("{n} of {} nodes are not supported", report.nodes.len()))
+            .at(onnx.display().to_string())),
+    }
+}
+
+pub fn inspect(onnx: &Path, as_json: bool) -> Result<()> {
+    let i = import::inspect(onnx)?;
+    if as_json {
+        return print(&format!("{:#}\n", inspection_json(&i)));
+    }
+    let producer = if i.producer.is_empty() { "producer unknown" } else { &i.producer };
+    let mut out = format!("{} (ir {}, {producer})\n", i.name, i.ir_version);
+    let domain = |d: &String| if d.is_empty() { "ai.onnx".to_string() } else { d.clone() };
+    let opsets: Vec<String> = i.opsets.iter().map(|(d, v)| format!("{} {v}", domain(d))).collect();
+    let _ = writeln!(out, "opsets   {}", opsets.join(", "));
+    let symbols: Vec<&str> = i.symbols.iter().map(String::as_str).collect();
+    let _ = writeln!(out, "symbols  {}", if symbols.is_empty() { "none".into() } else { symbols.join(", ") });
+    for (what, ports) in [("input", &i.inputs), ("output", &i.outputs)] {
+        for p in ports {
+            let dims = p.dims.as_ref().map_or("unknown rank".into(), |d| format!("[{}]", d.join(", ")));
+            let _ = writeln!(out, "{what:8} {} {} {dims}", p.name, p.dtype);
+        }
+    }
+    let _ = writeln!(out, "nodes    {}, functions {}", i.nodes, i.functions);
+    for (op, count) in &i.operators {
+        let _ = writeln!(out, "  {count:6} {op}");
+    }
+    let _ = writeln!(out, "weights  {} constants, {}", i.initializers, human(i.initializer_bytes));
+    i.external.iter().for_each(|f| external(f, &mut out));
+    for p in &i.problems {
+        let _ = writeln!(out, "problem  {p}");
+    }
+    print(&out)
+}
+
+fn external(f: &DataFile, out: &mut String) {
+    let total = f.bytes.map_or("not there".to_string(), |b| format!("of {}", human(b)));
+    let _ = writeln!(out, "external {}: {} tensors, {} {total}", f.location, f.tensors, human(f.referenced));
+    for (a, b) in &f.overlaps {
+        let _ = writeln!(out, "  overlap: {a} and {b}");
+    }
+    let gaps: u64 = f.unreferenced.iter().map(|r| r.end - r.start).sum();
+    if gaps > 0 {
+        let _ = writeln!(out, "  unreferenced: {} in {} ranges", human(gaps), f.unreferenced.len());
+    }
+}
+
+fn inspection_json(i: &Inspection) -> serde_json::Value {
+    let port = |p: &import::Port| json!({ "name": p.name, "dtype": p.dtype, "dims": p.dims });
+    let ports = |list: &[import::Port]| list.iter().map(port).collect::<Vec<_>>();
+    let file = |f: &DataFile| {
+        let gaps: Vec<_> = f.unreferenced.iter().map(|r| json!([r.start, r.end])).collect();
+        json!({ "location": f.location, "bytes": f.bytes, "referenced": f.referenced, "tensors": f.tensors,
+                "overlaps": f.overlaps, "unreferenced": gaps })
+    };
+    json!({
+        "name": i.name, "producer": i.producer, "ir_version": i.ir_version, "opsets": i.opsets, "symbols": i.symbols,
+        "inputs": ports(&i.inputs), "outputs": ports(&i.outputs), "nodes": i.nodes, "functions": i.functions,
+        "operators": i.operators, "initializers": i.initializers, "initializer_bytes": i.initializer_bytes,
+        "external": i.external.iter().map(file).collect::<Vec<_>>(), "problems": i.problems,
+    })
+}
+
+pub fn explain(wish: &Wish) -> Result<()> {
+    let job = Job::find(&Wish { without_weights: true, ..wish.clone() })?;
+    let (buckets, logs) = pipeline::fuse(&job, pipeline::import(&job)?)?;
+    let mut out = String::new();
+    for (bucket, log) in buckets.iter().zip(&logs) {
+        let _ = writeln!(out, "# bucket {}: {} nodes are left", bucket.name, bucket.graph.nodes.len());
+        for line in &log.lines {
+            let _ = writeln!(out, "{line}");
+        }
+        out.push('\n');
+    }
+    print(&out)
+}
+
+pub fn graph(wish: &Wish, as_dot: bool, imported: bool, bucket: Option<&str>) -> Result<()> {
+    let job = Job::find(&Wish { without_weights: true, ..wish.clone() })?;
+    let mut buckets = pipeline::import(&job)?;
+    if let Some(name) = bucket {
+        let names: Vec<String> = buckets.iter().map(|b| b.name.clone()).collect();
+        buckets.retain(|b| b.name == name);
+        if buckets.is_empty() {
+            return Err(Error::new("graph", format!("there is no bucket '{name}' among {}", names.join(", "))));
+        }
+    }
+    if !imported {
+        buckets = pipeline::fuse(&job, buckets)?.0;
+    }
+    if as_dot {
+        return print(&buckets.iter().map(|b| dot(&b.graph, &b.name)).collect::<String>());
+    }
+    print(&pipeline::text(&buckets))
+}
+
+/// Writes a manifest; one that is there already is not touched.
+pub fn init(onnx: &Path, name: Option<String>, to: Option<PathBuf>) -> Result<()> {
+    let text = first::manifest(onnx)?;
+    let guess = |p: &Path| p.file_stem().map(|s| s.to_string_lossy().replace(' ', "-"));
+    let from_path = || match guess(onnx).filter(|n| n != "model") {
+        Some(name) => Some(name),
+        None => onnx.parent().and_then(guess),
+    };
+    let name = name.or_else(from_path).unwrap_or("model".into());
+    crate::manifest::is_name(&name).map_err(|e| e.hint("give --name NAME"))?;
+    let path = match to {
+        Some(path) if path.as_os_str() == "-" => return print(&text),
+        Some(path) => path,
+        None => output::folder(Path::new(""), &name).join(MANIFEST),
+    };
+    let failed = |what: String| Error::new("init", what).at(path.display().to_string());
+    if path.exists() {
+        return Err(failed("is there already".into()).hint("remove it, or give -o FILE"));
+    }
+    if let Some(parent) = path.parent() {
+        std::fs::create_dir_all(parent).map_err(|e| failed(e.to_string()))?;
+    }
+    output::replace(&path, text.as_bytes())?;
+    eprintln!("wrote {}; read it, then: make model={name}", path.display());
+    Ok(())
+}

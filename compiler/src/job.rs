@@ -1,0 +1,247 @@
+//! What to compile. In: a model's name and the user's overrides. Out: the manifest and the files it names, found and read. Promise:
+//! all that is missing is found before any work begins.
+
+use crate::error::{Error, Result};
+use crate::import::Bindings;
+use crate::init;
+use crate::manifest::{self, Bucket, Manifest, Text};
+use crate::plan::{Lock, Precision};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// Name of the manifest and of the lock in a model's folder.
+pub const MANIFEST: &str = "model.toml";
+pub const LOCK: &str = "weights.lock";
+
+/// The user's wishes.
+#[derive(Clone, Default, Debug)]
+pub struct Wish {
+    /// The project's root: `models`, `generated` and `.cache` are in it.
+    pub project: PathBuf,
+    pub name: String,
+    /// A manifest elsewhere.
+    pub manifest: Option<PathBuf>,
+    /// The user's own file or folder, instead of the manifest's.
+    pub onnx: Option<PathBuf>,
+    pub precision: Option<Precision>,
+    /// Compile the graph as it stands, at these dimensions.
+    pub dims: Option<Bindings>,
+    /// Plan only: weights may be absent.
+    pub without_weights: bool,
+}
+
+/// A model ready to be compiled.
+#[derive(Debug)]
+pub struct Job {
+    pub manifest: Manifest,
+    /// The manifest as generated code names it: relative to the project.
+    pub shown: String,
+    graphs: BTreeMap<String, PathBuf>,
+    pub text: Option<TextFiles>,
+    pub golden: Option<Vec<u8>>,
+    pub lock: Lock,
+    /// Where the lock is kept; none for weights that are not the manifest's.
+    pub lock_path: Option<PathBuf>,
+    pub without_weights: bool,
+    /// The manifest that was made because there was none: its text, to be kept in generated/NAME.
+    pub made: Option<String>,
+}
+
+/// Contents of the text files.
+#[derive(Debug)]
+pub struct TextFiles {
+    pub tokenizer: Vec<u8>,
+    pub config: Option<Vec<u8>>,
+    pub template: Option<Vec<u8>>,
+    pub stops: Vec<u32>,
+    pub system: Option<String>,
+}
+
+/// Folders in which a model's files are looked for, first to last.
+struct Folders(Vec<PathBuf>);
+
+impl Job {
+    /// Finds the manifest (or makes one for `onnx`) and everything it names.
+    pub fn find(wish: &Wish) -> Result<Job> {
+        manifest::is_name(&wish.name)?;
+        let found = find_manifest(wish);
+        let (mut manifest, home, shown, made) = match (&found, &wish.onnx) {
+            (Some(path), _) => {
+                let home = path.parent().unwrap_or(Path::new(".")).to_path_buf();
+                (Manifest::load(path, &wish.name)?, home, shown(&wish.project, path), None)
+            }
+            (None, Some(onnx)) => {
+                let text = match &wish.dims {
+                    Some(_) => init::raw(onnx)?,
+                    None => init::manifest(onnx)?,
+                };
+                let home = wish.project.join("generated").join(&wish.name);
+                let shown = format!("generated/{}/{MANIFEST}", wish.name);
+                (Manifest::parse(&text, &wish.name)?, home, shown, Some(text))
+            }
+            (None, None) => {
+                let place = format!("models/{}/{MANIFEST}", wish.name);
+                return Err(Error::new("manifest", "there is no such file")
+                    .at(place)
+                    .hint("name a model of models/, or give onnx=PATH to have a manifest made"));
+            }
+        };
+        manifest.precision = wish.precision.unwrap_or(manifest.precision);
+        if let Some(dims) = &wish.dims {
+            as_it_stands(&mut manifest, dims, wish.precision);
+        }
+        let mut folders = Folders::of(wish, &manifest, &home);
+        let graphs = graphs(wish, &manifest, &folders)?;
+        if made.is_some() {
+            folders.0.retain(|f| *f != home);
+        }
+        let text = manifest.text.as_ref().map(|t| text(t, &folders)).transpose()?;
+        let golden = manifest.golden.as_ref().map(|g| read(&home.join(g))).transpose()?;
+        let lock_path = (wish.onnx.is_none() && wish.dims.is_none()).then(|| home.join(LOCK));
+        let lock = match &lock_path {
+            Some(path) if path.is_file() => {
+                let text = String::from_utf8_lossy(&read(path)?).into_owned();
+                Lock::parse(&text).map_err(|e| e.at(path.display().to_string()))?
+            }
+            _ => Lock::default(),
+        };
+        let without_weights = wish.without_weights;
+        Ok(Job { manifest, shown, graphs, text, golden, lock, lock_path, without_weights, made })
+    }
+
+    /// The file of a graph that the manifest names.
+    pub fn graph(&self, name: &str) -> Result<&Path> {
+        let missing = || Error::new("manifest", format!("there is no graph '{name}'"));
+        self.graphs.get(name).map(PathBuf::as_path).ok_or_else(missing)
+    }
+}
+
+fn find_manifest(wish: &Wish) -> Option<PathBuf> {
+    let folder = |parent: &str| wish.project.join(parent).join(&wish.name).join(MANIFEST);
+    let known = [folder("models"), folder("generated")];
+    match &wish.manifest {
+        Some(path) => Some(path.clone()),
+        // A manifest that was made for another file is not the one for this.
+        None if wish.onnx.is_some() => Some(folder("models")).filter(|p| p.is_file()),
+        None => known.into_iter().find(|p| p.is_file()),
+    }
+}
+
+/// A path as generated code shows it: never absolute.
+fn shown(project: &Path, path: &Path) -> String {
+    let inside = path.strip_prefix(project).unwrap_or(path);
+    if inside.is_relative() {
+        return inside.display().to_string();
+    }
+    path.file_name().map_or(MANIFEST.into(), |n| n.to_string_lossy().into_owned())
+}
+
+/// One bucket, no cache management, fp32 unless told otherwise.
+fn as_it_stands(m: &mut Manifest, dims: &Bindings, precision: Option<Precision>) {
+    m.precision = precision.unwrap_or(Precision::Fp32);
+    m.context = None;
+    m.text = None;
+    m.golden = None;
+    let graph = m.buckets.first().map(|b| b.graph.clone()).unwrap_or_default();
+    m.graphs.retain(|name, _| *name == graph);
+    m.buckets = vec![Bucket { name: "run".into(), graph, rows: 1, dims: dims.clone() }];
+}
+
+impl Folders {
+    fn of(wish: &Wish, m: &Manifest, home: &Path) -> Folders {
+        let own = match &wish.onnx {
+            Some(path) if path.is_dir() => Some(path.clone()),
+            Some(path) => Some(path.parent().unwrap_or(Path::new("")).to_path_buf()),
+            None => None,
+        };
+        let cache = wish.project.join(".cache").join("models").join(&m.name);
+        let given = m.folder.as_ref().map(|f| home.join(f));
+        let mut all: Vec<PathBuf> = own.into_iter().chain(given).collect();
+        // Without weights the graph in the tree is enough, and what a cache holds must not change the outcome.
+        all.extend(if wish.without_weights { [home.to_path_buf(), cache] } else { [cache, home.to_path_buf()] });
+        Folders(all)
+    }
+
+    fn find(&self, file: &str) -> Result<PathBuf> {
+        let found = self.0.iter().map(|f| f.join(file)).find(|p| p.is_file());
+        found.ok_or_else(|| {
+            let places: Vec<String> = self.0.iter().map(|f| f.display().to_string()).collect();
+            Error::new("manifest", format!("file '{file}' is not in {}", places.join(", nor in ")))
+                .hint("make model=NAME prepares a model of models/; onnx=PATH names a file or folder of your own")
+        })
+    }
+}
+
+fn graphs(wish: &Wish, m: &Manifest, folders: &Folders) -> Result<BTreeMap<String, PathBuf>> {
+    let mut out = BTreeMap::new();
+    for (name, file) in &m.graphs {
+        let path = match &wish.onnx {
+            Some(path) if !path.is_dir() && m.graphs.len() == 1 => path.clone(),
+            _ => folders.find(file)?,
+        };
+        out.insert(name.clone(), path);
+    }
+    Ok(out)
+}
+
+fn text(t: &Text, folders: &Folders) -> Result<TextFiles> {
+    let file = |name: &String| folders.find(name).and_then(|p| read(&p));
+    let optional = |name: &Option<String>| name.as_ref().map(&file).transpose();
+    let stops = match (&t.stops, &t.generation_config) {
+        (Some(stops), _) => stops.clone(),
+        (None, Some(name)) => {
+            let bytes = file(name)?;
+            stops(&bytes).ok_or_else(|| {
+                let what = "has no usable eos_token_id";
+                Error::new("manifest", what).at(name.clone()).hint("list the ids under [text] stops")
+            })?
+        }
+        (None, None) => {
+            return Err(Error::new("manifest", "neither stops nor generation_config is given").at("key 'text'"));
+        }
+    };
+    Ok(TextFiles {
+        tokenizer: file(&t.tokenizer)?,
+        config: optional(&t.tokenizer_config)?,
+        template: optional(&t.template)?,
+        stops,
+        system: t.system.clone(),
+    })
+}
+
+/// `eos_token_id` of a config file: a number or a list.
+pub fn stops(json: &[u8]) -> Option<Vec<u32>> {
+    let value: serde_json::Value = serde_json::from_slice(json).ok()?;
+    let eos = value.get("eos_token_id").or_else(|| value.get("model")?.get("eos_token_id"))?;
+    let id = |v: &serde_json::Value| v.as_u64().and_then(|n| u32::try_from(n).ok());
+    match eos {
+        serde_json::Value::Array(list) => list.iter().map(id).collect(),
+        one => id(one).map(|n| vec![n]),
+    }
+}
+
+fn read(path: &Path) -> Result<Vec<u8>> {
+    std::fs::read(path).map_err(|e| Error::new("manifest", e.to_string()).at(path.display().to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stops_are_a_number_or_a_list() {
+        assert_eq!(stops(b"{\"eos_token_id\": 2}"), Some(vec![2]));
+        assert_eq!(stops(b"{\"eos_token_id\": [7, 2]}"), Some(vec![7, 2]));
+        assert_eq!(stops(b"{\"model\": {\"eos_token_id\": 5}}"), Some(vec![5]));
+        for text in ["{}", "{\"eos_token_id\": null}", "{\"eos_token_id\": -1}", "[", "{\"eos_token_id\": [1, \"x\"]}"]
+        {
+            assert_eq!(stops(text.as_bytes()), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_manifest_outside_the_project_is_shown_without_its_folder() {
+        assert_eq!(shown(Path::new("/p"), Path::new("/p/models/a/model.toml")), "models/a/model.toml");
+        assert_eq!(shown(Path::new("/p"), Path::new("/q/model.toml")), "model.toml");
+    }
+}

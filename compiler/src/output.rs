@@ -1,0 +1,134 @@
+//! generated/NAME on disk. In: what the pipeline made. Out: the folder, its pool and the lock. Promise: the folder appears whole or
+//! stays as it was; a pool that is already right is not packed again.
+
+use crate::emit;
+use crate::error::{Error, Result};
+use crate::job::{Job, MANIFEST};
+use crate::pipeline::Compiled;
+use crate::plan::Plan;
+use crate::plan::weights::pack;
+use onnxcast_runtime::weights::{Pool, PoolWriter};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The pool's name in generated/NAME.
+pub const POOL: &str = "weights.pool";
+
+/// Hears how many of how many bytes are packed.
+pub type Progress<'a> = &'a mut dyn FnMut(u64, u64);
+
+/// The folder of a model's generated files.
+pub fn folder(project: &Path, name: &str) -> PathBuf {
+    project.join("generated").join(name)
+}
+
+/// Writes everything beside the folder first and then moves it into place. Returns the bytes of the pool.
+pub fn write(project: &Path, job: &Job, compiled: &Compiled, progress: Progress) -> Result<u64> {
+    let target = folder(project, &job.manifest.name);
+    let part = Part::new(&target)?;
+    emit::write(&part.0, &compiled.files)?;
+    let mut pool_bytes = 0;
+    if !job.without_weights {
+        pool_bytes = pool(&target.join(POOL), &part.0.join(POOL), compiled, progress)?;
+    }
+    keep(job, &target, &part.0)?;
+    if let Some(path) = job.lock_path.as_ref().filter(|_| !job.without_weights && job.lock != compiled.plan.lock) {
+        // A model that `init` made keeps its lock in the folder that is about to be replaced.
+        let inside = path.strip_prefix(&target).map(|name| part.0.join(name));
+        replace(inside.as_ref().unwrap_or(path), compiled.plan.lock.print().as_bytes())?;
+    }
+    part.into_place(&target)?;
+    Ok(pool_bytes)
+}
+
+/// Packs a plan's weights into a pool file.
+pub fn write_pool(path: &Path, plan: &Plan, graphs: &str, progress: Progress) -> Result<u64> {
+    let fail = |e: onnxcast_runtime::error::Error| Error::new("pack", e.to_string());
+    let mut writer = PoolWriter::create(path, &plan.program, graphs).map_err(fail)?;
+    let total = plan.pool.iter().map(|t| t.bytes()).sum();
+    let mut done = 0;
+    for packed in &plan.pool {
+        pack(packed, &mut |piece| {
+            done += piece.len() as u64;
+            progress(done, total);
+            writer.write(piece).map_err(fail)
+        })?;
+    }
+    writer.finish().map_err(fail)
+}
+
+/// Takes over the pool that is there, if it is this plan's, or packs a new one.
+fn pool(old: &Path, new: &Path, compiled: &Compiled, progress: Progress) -> Result<u64> {
+    let right = Pool::open(old).is_ok_and(|p| p.fits(&compiled.plan.program).is_ok() && p.graph() == compiled.graphs);
+    if right && fs::hard_link(old, new).is_ok() {
+        return Ok(fs::metadata(new).map_or(0, |m| m.len()));
+    }
+    write_pool(new, &compiled.plan, &compiled.graphs, progress)
+}
+
+/// Carries the manifest and lock of a model that lives in generated/NAME over to its new folder.
+fn keep(job: &Job, target: &Path, part: &Path) -> Result<()> {
+    if let Some(text) = &job.made {
+        return replace(&part.join(MANIFEST), text.as_bytes());
+    }
+    for name in [MANIFEST, crate::job::LOCK] {
+        let old = target.join(name);
+        if old.is_file() {
+            fs::copy(&old, part.join(name)).map_err(|e| failed(&old, e))?;
+        }
+    }
+    Ok(())
+}
+
+/// Writes a file beside `path` and moves it there.
+pub fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
+    let mut part = path.as_os_str().to_owned();
+    part.push(".part");
+    let part = PathBuf::from(part);
+    let done = fs::write(&part, bytes).and_then(|()| fs::rename(&part, path));
+    done.map_err(|e| {
+        let _ = fs::remove_file(&part); // the first error is the one to tell
+        failed(path, e)
+    })
+}
+
+fn failed(path: &Path, e: std::io::Error) -> Error {
+    Error::new("output", e.to_string()).at(path.display().to_string())
+}
+
+/// A folder under construction beside its target; removed unless it is moved into place.
+struct Part(PathBuf);
+
+impl Part {
+    fn new(target: &Path) -> Result<Part> {
+        let parent = target.parent().unwrap_or(Path::new("."));
+        let name = target.file_name().unwrap_or_default().to_string_lossy();
+        let part = Part(parent.join(format!(".{name}.{}.part", std::process::id())));
+        fs::create_dir_all(&part.0).map_err(|e| failed(&part.0, e))?;
+        Ok(part)
+    }
+
+    fn into_place(self, target: &Path) -> Result<()> {
+        let old = self.0.with_extension("old");
+        let had = target.exists();
+        if had {
+            fs::rename(target, &old).map_err(|e| failed(target, e))?;
+        }
+        if let Err(e) = fs::rename(&self.0, target) {
+            if had {
+                let _ = fs::rename(&old, target); // back to what was there; the error below tells why
+            }
+            return Err(failed(target, e));
+        }
+        if had {
+            fs::remove_dir_all(&old).map_err(|e| failed(&old, e))?;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Part {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0); // gone already when it was moved into place
+    }
+}

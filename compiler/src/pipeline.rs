@@ -1,0 +1,115 @@
+//! Read this first: an ONNX model becomes a program in five stages, one function each. In: a job (manifest, files, lock). Out: the
+//! plan and the text of generated/NAME. Promise: every stage verifies what it hands on, and nothing is written to disk here.
+
+use crate::emit::{self, Assets, TextAssets};
+use crate::error::{Error, Result};
+use crate::graph::print;
+use crate::import::{self, Options};
+use crate::job::Job;
+use crate::passes::{self, Log};
+use crate::plan::{self, BucketGraph, Plan, Request, Shaders};
+
+/// What compiling gives.
+#[derive(Debug)]
+pub struct Compiled {
+    pub plan: Plan,
+    /// The fused graphs in text form.
+    pub graphs: String,
+    /// The files of generated/NAME, stamp and pool not among them.
+    pub files: Vec<emit::File>,
+}
+
+/// The pipeline. `say` hears which stage is under way.
+pub fn compile(job: &Job, say: &mut dyn FnMut(&str)) -> Result<Compiled> {
+    say("import");
+    let imported = import(job)?; // ONNX -> one graph a bucket; every shape a number; graph::verify
+    say("passes");
+    let (fused, _log) = fuse(job, imported)?; // rewrites in the order of passes::ORDER; graph::verify after each
+    say("plan");
+    let plan = plan(job, &fused)?; // kernels, order, barriers, offsets, pool, blocks; plan::hazard::check
+    lock(job, &plan)?; // the weights are those that models/NAME/weights.lock names
+    say("emit");
+    let graphs = text(&fused);
+    let files = emit(job, &plan, &graphs)?; // Rust and GLSL, as text
+    Ok(Compiled { plan, graphs, files })
+}
+
+/// Reads each bucket's graph at the bucket's dimensions.
+pub fn import(job: &Job) -> Result<Vec<BucketGraph>> {
+    let mut out = vec![];
+    for bucket in &job.manifest.buckets {
+        let options = Options { bind: bucket.dims.clone(), without_weights: job.without_weights, ..Options::default() };
+        let file = job.graph(&bucket.graph)?;
+        let graph = import::load(file, &options).map_err(|e| e.at(format!("bucket {}", bucket.name)))?;
+        out.push(BucketGraph { name: bucket.name.clone(), file: bucket.graph.clone(), rows: bucket.rows, graph });
+    }
+    Ok(out)
+}
+
+/// Runs the passes: those of a decoder whose cache we manage, or the few that leave a graph as it stands.
+pub fn fuse(job: &Job, mut buckets: Vec<BucketGraph>) -> Result<(Vec<BucketGraph>, Vec<Log>)> {
+    let order = if job.manifest.context.is_some() { passes::ORDER } else { passes::RAW_ORDER };
+    let mut logs = vec![];
+    for bucket in &mut buckets {
+        let mut log = Log::default();
+        passes::run(&mut bucket.graph, order, &mut log).map_err(|e| e.at(format!("bucket {}", bucket.name)))?;
+        logs.push(log);
+    }
+    Ok((buckets, logs))
+}
+
+/// Plans all buckets over one pool.
+pub fn plan(job: &Job, buckets: &[BucketGraph]) -> Result<Plan> {
+    plan::assemble(&Request {
+        name: &job.manifest.name,
+        precision: job.manifest.precision,
+        context: job.manifest.context,
+        buckets,
+        lock: &job.lock,
+        select: &Shaders,
+    })
+}
+
+/// Refuses weights other than those the lock was written for.
+fn lock(job: &Job, plan: &Plan) -> Result<()> {
+    let differing = job.lock.differing(&plan.lock);
+    match differing.first() {
+        None => Ok(()),
+        Some(first) => {
+            let what =
+                format!("{} of {} constants differ from the lock, '{first}' first", differing.len(), job.lock.len());
+            Err(Error::new("weights.lock", what)
+                .hint("delete the lock if the new weights are meant, or pass them with onnx=PATH"))
+        }
+    }
+}
+
+/// The fused graphs in text form, bucket by bucket.
+pub fn text(buckets: &[BucketGraph]) -> String {
+    buckets.iter().map(|b| format!("# bucket {}, {} rows\n{}\n", b.name, b.rows, print(&b.graph))).collect()
+}
+
+/// Prints the program.
+pub fn emit(job: &Job, plan: &Plan, graphs: &str) -> Result<Vec<emit::File>> {
+    let m = &job.manifest;
+    let text = job.text.as_ref().map(|t| TextAssets {
+        tokenizer: &t.tokenizer,
+        config: t.config.as_deref(),
+        template: t.template.as_deref(),
+        stops: &t.stops,
+        system: t.system.as_deref(),
+    });
+    emit::files(
+        &plan.program,
+        &Assets {
+            title: &m.title,
+            source: &m.source,
+            licence: &m.licence,
+            precision: m.precision.name(),
+            manifest: &job.shown,
+            text,
+            golden: job.golden.as_deref(),
+            graphs,
+        },
+    )
+}

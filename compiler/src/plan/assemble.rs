@@ -125,7 +125,7 @@ fn flatten(schedule: &Schedule, barriers: &[bool], offsets: &[u64], kernels: &mu
             })
             .collect();
         let dispatch = Dispatch {
-            kernel: kernel_index(&row.kernel, kernels)?,
+            kernel: kernel_index(&row.kernel, kernels),
             grid: row.grid,
             args: args.into(),
             barrier,
@@ -136,18 +136,19 @@ fn flatten(schedule: &Schedule, barriers: &[bool], offsets: &[u64], kernels: &mu
     Ok(out)
 }
 
-fn kernel_index(kernel: &Kernel, kernels: &mut Vec<Kernel>) -> Result<u32> {
-    match kernels.iter().position(|k| k.name == kernel.name) {
-        Some(i) if kernels[i] == *kernel => Ok(i as u32),
-        Some(_) => {
-            let what = "two kernels of this name differ in their defines; the name must tell them apart";
-            Err(Error::new("plan", what).at(kernel.name.to_string()))
-        }
-        None => {
-            kernels.push(kernel.clone());
-            Ok(kernels.len() as u32 - 1)
+/// The program's kernel that is this one. A name that is taken by another gets a number: names tell shapes, and two
+/// kernels of one shape may still differ, in an epsilon for example.
+fn kernel_index(kernel: &Kernel, kernels: &mut Vec<Kernel>) -> u32 {
+    let mut named = kernel.clone();
+    for number in 2.. {
+        match kernels.iter().position(|k| k.name == named.name) {
+            Some(i) if kernels[i] == named => return i as u32,
+            Some(_) => named.name = format!("{}_{number}", kernel.name).into(),
+            None => break,
         }
     }
+    kernels.push(named);
+    kernels.len() as u32 - 1
 }
 
 /// Roles of the buckets: the one with fewest rows decodes, the one with most takes the prompt.
@@ -300,5 +301,22 @@ mod tests {
         block.dispatches.to_mut()[2].barrier = false;
         let e = hazard::check(&program, &extents).unwrap_err();
         assert!(e.what.contains("read after write"), "{e}");
+    }
+
+    #[test]
+    fn kernels_of_one_name_that_differ_get_numbers() {
+        let kernel = |eps: &'static str| Kernel {
+            name: "norm".into(),
+            source: "norm.comp".into(),
+            defines: vec![("EPS".into(), eps.into())].into(),
+            args: 1,
+            writes: 1,
+        };
+        let mut kernels = vec![];
+        let order: Vec<u32> =
+            ["1e-5", "1e-6", "1e-5", "1e-6", "2e-6"].map(|e| kernel_index(&kernel(e), &mut kernels)).into();
+        assert_eq!(order, [0, 1, 0, 1, 2]);
+        let names: Vec<&str> = kernels.iter().map(|k| k.name.as_ref()).collect();
+        assert_eq!(names, ["norm", "norm_2", "norm_3"]);
     }
 }

@@ -36,7 +36,7 @@ pub struct Counters {
     pub to_host_bytes: u64,
 }
 
-/// Called while weights are uploaded: bytes done, bytes in all.
+/// Called while weights are checked and uploaded: bytes done, bytes to do in all.
 pub type Progress<'a> = &'a mut dyn FnMut(u64, u64);
 
 /// One run of a bucket within a submission.
@@ -74,7 +74,10 @@ impl Engine {
         progress: Progress,
     ) -> Result<Engine> {
         check(&program, device.limits())?;
-        weights.check(&program, &mut |_, _| {})?;
+        let bytes: u64 = program.tensors.iter().map(|t| t.bytes).sum();
+        // Checking and uploading each go over all bytes once.
+        let checking = if weights.is_checked_in_full() { bytes } else { 0 };
+        weights.check(&program, &mut |done, _| progress(done, checking + bytes))?;
         let layout = Layout::new(&program, device.limits(), options.guard_bytes)?;
         layout.fits(device)?;
         let pipelines = Pipelines::new(device, &program, code)?;
@@ -98,7 +101,7 @@ impl Engine {
             counters: Counters::default(),
         };
         engine.clear(true)?;
-        engine.upload(weights, progress)?;
+        engine.upload(weights, &mut |done, total| progress(checking + done, checking + total))?;
         Ok(engine)
     }
 

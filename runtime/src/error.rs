@@ -90,7 +90,9 @@ impl Error {
         match error.into() {
             Validated::Error(e) => Error::from_code(doing, e),
             Validated::ValidationError(e) => {
-                Error::new(Kind::Unfit, format!("{doing}: {}", e.to_string().replace('\n', " ")))
+                let text = e.to_string().replace('\n', " ");
+                let plain = text.split(" (Vulkan VUIDs").next().unwrap_or(&text);
+                Error::new(Kind::Unfit, format!("{doing}: {plain}"))
             }
         }
     }

@@ -8,7 +8,7 @@ use onnxcast_runtime::error::Kind;
 use onnxcast_runtime::program::*;
 use onnxcast_runtime::raw::{Array, Data};
 use onnxcast_runtime::recorder::{Part, RecordOptions};
-use onnxcast_runtime::weights::WeightSource;
+use onnxcast_runtime::weights::{PoolWriter, WeightSource};
 
 fn engine(n: u32, options: Options) -> Engine {
     let (program, code, weights) = layered(n);
@@ -146,4 +146,38 @@ fn a_program_that_contradicts_itself_is_refused_before_it_runs() {
         |p| p.buckets.to_mut()[0].blocks.to_mut()[0].dispatches.to_mut()[0].args.to_mut()[0] = Arg::Ring,
         "no decoder",
     );
+}
+
+#[test]
+fn a_pool_gives_the_numbers_that_bytes_give_and_progress_ends_at_its_total() {
+    let (program, code, weights) = layered(700);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("layered.pool");
+    let mut writer = PoolWriter::create(&path, &program, "").unwrap();
+    weights.iter().for_each(|bytes| writer.write(bytes).unwrap());
+    writer.finish().unwrap();
+    let source = WeightSource::find(path.to_str()).unwrap();
+    let (mut last, mut backwards) = ((0, 0), false);
+    let mut progress = |done, total| {
+        backwards |= done < last.0;
+        last = (done, total);
+    };
+    let mut from_pool = Engine::new(device(), program, &code, &source, Options::default(), &mut progress).unwrap();
+    assert_eq!((last, backwards), ((2 * 3 * 2800, 2 * 3 * 2800), false));
+    let want = engine(700, Options::default()).run_raw(0, &[("x", &x(700))]).unwrap();
+    assert_eq!(from_pool.run_raw(0, &[("x", &x(700))]).unwrap(), want);
+}
+
+#[test]
+fn synthetic_weights_are_finite_and_the_same_every_time() {
+    let run = |seed| {
+        let (program, code, _) = layered(64);
+        let weights = WeightSource::Synthetic(seed);
+        let mut engine = Engine::new(device(), program, &code, &weights, Options::default(), &mut |_, _| {}).unwrap();
+        engine.run_raw(0, &[("x", &x(64))]).unwrap()
+    };
+    let once = run(5);
+    assert!(f32s(&once[0].1).iter().all(|v| v.is_finite()));
+    assert_eq!(run(5), once);
+    assert_ne!(run(6), once);
 }

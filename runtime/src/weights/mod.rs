@@ -60,6 +60,11 @@ impl WeightSource {
         Pool::open(Path::new(&beside)).map(|p| WeightSource::Pool(Box::new(p)))
     }
 
+    /// Whether [`WeightSource::check`] reads every byte.
+    pub fn is_checked_in_full(&self) -> bool {
+        matches!(self, WeightSource::Pool(_))
+    }
+
     /// Holds the source against the program; a pool is read and hashed in full.
     pub fn check(&self, program: &Program, progress: &mut dyn FnMut(u64, u64)) -> Result<()> {
         match self {

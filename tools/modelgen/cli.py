@@ -163,6 +163,11 @@ def cmd_vlm_run(a) -> None:
     json_out(r, a.json)
 
 
+def cmd_styles(a) -> None:
+    from . import styles
+    styles.write(a.out)
+
+
 def json_out(r: dict, path: str | None) -> None:
     text = json.dumps(r, ensure_ascii=False)
     print(text)
@@ -275,6 +280,10 @@ def add_reading(sub) -> None:
     s.add_argument("--image", help="a picture (needs Pillow); default: a fixed pattern")
     s.add_argument("--prompt", help="ChatML text without a picture")
     s.set_defaults(fn=cmd_vlm_run)
+
+    s = sub.add_parser("styles", help="tiny decoders in every spelling of styles.py, with references")
+    s.add_argument("--out", required=True)
+    s.set_defaults(fn=cmd_styles)
 
     s = sub.add_parser("info", help="operators, sizes and interface")
     s.add_argument("models", nargs="+")

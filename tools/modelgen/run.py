@@ -33,14 +33,16 @@ class Decoder:
 
     def __init__(self, sess):
         self.sess, self.names = sess, [o.name for o in sess.get_outputs()]
-        self.takes_positions = any(i.name == "position_ids" for i in sess.get_inputs())
+        self.inputs = {i.name for i in sess.get_inputs()}
         self.past, self.done = _empty_past(sess), 0
 
     def feed(self, ids: list[int]) -> np.ndarray:
         """[len(ids), vocab] float32."""
         total = self.done + len(ids)
-        feed = dict(self.past, input_ids=np.array([ids], np.int64), attention_mask=np.ones((1, total), np.int64))
-        if self.takes_positions:
+        feed = dict(self.past, input_ids=np.array([ids], np.int64))
+        if "attention_mask" in self.inputs:
+            feed["attention_mask"] = np.ones((1, total), np.int64)
+        if "position_ids" in self.inputs:
             feed["position_ids"] = np.arange(self.done, total, dtype=np.int64)[None]
         result = dict(zip(self.names, self.sess.run(self.names, feed)))
         self.past = {n.replace("present", "past_key_values"): v for n, v in result.items() if n != "logits"}

@@ -80,7 +80,7 @@ fn row_bytes(program: &Program, tensor: u32) -> u64 {
 pub fn cache_row_bytes(program: &Program) -> u64 {
     let Some(decoder) = &program.decoder else { return 0 };
     let context = decoder.context.max(1);
-    let caches = program.states.iter().filter(|s| s.shape.len() == 3 && s.shape.get(1) == Some(&context));
+    let caches = program.states.iter().filter(|s| s.shape.len() >= 2 && s.shape[s.shape.len() - 2] == context);
     caches.map(|s| s.bytes / u64::from(context)).sum()
 }
 
@@ -141,7 +141,7 @@ pub(crate) mod tests {
             ]
             .into(),
         };
-        let cache = State { name: "k".into(), bytes: 800, shape: vec![2, 100, 2].into(), dtype: Elem::F16 };
+        let cache = State { name: "k".into(), bytes: 800, shape: vec![1, 2, 100, 2].into(), dtype: Elem::F16 };
         Program {
             name: "toy".into(),
             plan_hash: "0".into(),

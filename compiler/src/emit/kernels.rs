@@ -29,7 +29,7 @@ fn module(model: &str, kernel: &Kernel) -> TokenStream {
     let defines = kernel.defines.iter().map(|(k, v)| quote!((#k, #v)));
     quote! {
         mod #name {
-            use onnxcast_runtime::{vulkano, vulkano_shaders};
+            use onnxcast_runtime::vulkano_shaders;
 
             vulkano_shaders::shader! {
                 ty: "compute",

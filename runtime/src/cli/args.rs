@@ -96,7 +96,7 @@ pub struct Engine {
 pub enum Command {
     /// Measure the speed of prompt processing (pp) and generation (tg)
     Bench(Bench),
-    /// Compare with the recorded reference; exit code 1 when over the bound
+    /// Compare with the recorded reference; exit code 9 when over the bound
     Verify(Verify),
     /// Show the model card, the memory plan and the device limits it needs; allocates nothing
     Info(Info),

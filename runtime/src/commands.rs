@@ -223,6 +223,14 @@ pub(crate) fn submit(device: &Device, commands: &[Arc<Recorded>]) -> Result<Tick
     }
 }
 
+/// Waits until the queue is empty. A lost device has none either.
+pub(crate) fn drain(device: &Device) {
+    let fns = device.inner.vk.fns();
+    let queue = &device.inner.queue;
+    // SAFETY: `with` holds the queue's lock.
+    let _ = queue.with(|_| unsafe { (fns.v1_0.queue_wait_idle)(queue.handle()) });
+}
+
 impl Ticket {
     /// Waits until the submission has run.
     pub fn wait(mut self) -> Result<()> {

@@ -8,7 +8,7 @@ use crate::error::{Error, Kind, Result};
 use crate::layout::{GUARD_WORD, Layout};
 use crate::memory::{self, Buffer, Home, Region, Uploader};
 use crate::program::{Bucket, Program};
-use crate::recorder::{self, Addresses, Code, Part, Pipelines, RecordOptions, Recording};
+use crate::recorder::{Addresses, Code, Part, Pipelines, RecordOptions, Recorder, Recording};
 use crate::step::{RING, Step};
 use crate::weights::WeightSource;
 use std::collections::HashMap;
@@ -21,6 +21,8 @@ pub struct Options {
     /// Bytes of guard on both sides of every weight, state, arena and port, filled with NaN; see [`Engine::check_guards`]. With
     /// guards the arenas and outputs are filled too, so that reading what was never written shows.
     pub guard_bytes: u64,
+    /// Most bytes of a segment, to see weights spread over several; zero is what the device allows.
+    pub segment_bytes: u64,
     /// Uploads through staging buffers even where memory is mapped.
     pub staging: bool,
 }
@@ -78,7 +80,11 @@ impl Engine {
         // Checking and uploading each go over all bytes once.
         let checking = if weights.is_checked_in_full() { bytes } else { 0 };
         weights.check(&program, &mut |done, _| progress(done, checking + bytes))?;
-        let layout = Layout::new(&program, device.limits(), options.guard_bytes)?;
+        let mut limits = device.limits().clone();
+        if options.segment_bytes > 0 {
+            limits.max_buffer_bytes = limits.max_buffer_bytes.min(options.segment_bytes);
+        }
+        let layout = Layout::new(&program, &limits, options.guard_bytes)?;
         layout.fits(device)?;
         let pipelines = Pipelines::new(device, &program, code)?;
         let slab = |(i, &bytes): (usize, &u64)| Buffer::new(device, bytes, Home::Device, layout.slab_name(i));
@@ -238,7 +244,8 @@ impl Engine {
             logits: self.address(&self.layout.logits),
             ring: self.ring.address(),
         };
-        recorder::record(&self.device, &self.program, bucket, part, &self.pipelines, &addresses, &self.options.record)
+        let Engine { device, program, pipelines, .. } = self;
+        Recorder { device, program, pipelines, options: self.options.record }.record(bucket, part, &addresses)
     }
 
     fn address(&self, region: &Region) -> u64 {
@@ -357,5 +364,12 @@ impl Engine {
             }
         }
         Ok(())
+    }
+}
+
+impl Drop for Engine {
+    fn drop(&mut self) {
+        // Submissions may be under way whose tickets others hold; they reach our buffers by address alone.
+        commands::drain(&self.device);
     }
 }

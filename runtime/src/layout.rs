@@ -53,8 +53,8 @@ impl Layout {
     pub fn new(program: &Program, limits: &Limits, guard: u64) -> Result<Layout> {
         let sizes: Vec<u64> = program.tensors.iter().map(|t| t.bytes).collect();
         let too_big = |name: &str, bytes: u64| {
-            let limit = human(limits.max_buffer_bytes);
-            Error::new(Kind::Unfit, format!("'{name}' takes {}, the device allows {limit} a buffer", human(bytes)))
+            let limit = limits.max_buffer_bytes;
+            Error::new(Kind::Unfit, format!("'{name}' takes {bytes} bytes, the device allows {limit} a buffer"))
         };
         let (weights, mut slabs) = place(&sizes, guard, limits.max_buffer_bytes)
             .map_err(|i| too_big(&program.tensors[i].name, program.tensors[i].bytes))?;

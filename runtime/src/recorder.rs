@@ -100,6 +100,9 @@ pub(crate) struct Recording {
     pub timestamps: Option<Arc<QueryPool>>,
 }
 
+/// Pipelines with the index of their kernel.
+type Numbered = Vec<(usize, Arc<ComputePipeline>)>;
+
 /// One pipeline per kernel, made on as many threads as there are cores.
 pub(crate) struct Pipelines {
     layout: Arc<PipelineLayout>,
@@ -123,7 +126,7 @@ impl Pipelines {
             pipeline(device, &layout, &code[i]).map_err(|e| e.at(format!("kernel '{}'", program.kernels[i].name)))
         };
         let threads = std::thread::available_parallelism().map_or(1, |n| n.get()).min(code.len().max(1));
-        let parts: Vec<Result<Vec<(usize, Arc<ComputePipeline>)>>> = std::thread::scope(|scope| {
+        let parts: Vec<Result<Numbered>> = std::thread::scope(|scope| {
             let one = &one;
             let work = |t: usize| (t..code.len()).step_by(threads).map(|i| Ok((i, one(i)?))).collect();
             let handles: Vec<_> = (0..threads).map(|t| scope.spawn(move || work(t))).collect();
@@ -167,53 +170,54 @@ fn module(device: &Device, words: &[u32]) -> Result<Arc<ShaderModule>, vulkano::
     unsafe { ShaderModule::new(device.inner.vk.clone(), info) }
 }
 
-/// Records a bucket.
-pub(crate) fn record(
-    device: &Device,
-    program: &Program,
-    bucket: &Bucket,
-    part: Part,
-    pipelines: &Pipelines,
-    addresses: &Addresses,
-    options: &RecordOptions,
-) -> Result<Recording> {
-    let mut places = places(bucket, part);
-    places.truncate(options.stop_after.unwrap_or(usize::MAX));
-    let mut tape = Tape::new(device)?;
-    let timestamps = if options.timestamps { timestamp_pool(device, places.len())? } else { None };
-    if let Some(pool) = &timestamps {
-        tape.reset_timestamps(pool);
-    }
-    // What the last submission, or the last replay in this one, wrote.
-    tape.barrier(Scope::All, Scope::Compute);
-    if let Some(pool) = &timestamps {
-        tape.timestamp(pool, 0);
-    }
-    let mut bound = None;
-    for (i, place) in places.iter().enumerate() {
-        let block = &bucket.blocks[place.block as usize];
-        let row = &block.table[place.repetition as usize];
-        let dispatch = &block.dispatches[place.dispatch as usize];
-        if i > 0 && (dispatch.barrier || options.full_barriers) {
-            tape.barrier(Scope::Compute, Scope::Compute);
-        }
-        if bound != Some(dispatch.kernel) {
-            tape.bind(&pipelines.kernels[dispatch.kernel as usize]);
-            bound = Some(dispatch.kernel);
-        }
-        let args: Vec<u64> = dispatch
-            .args
-            .iter()
-            .map(|&arg| addresses.of(column(arg, row)?))
-            .collect::<Result<_>>()
-            .map_err(|e| e.at(format!("{}: {}", program.kernels[dispatch.kernel as usize].name, dispatch.note)))?;
-        tape.push(&pipelines.layout, &args);
-        tape.dispatch(dispatch.grid);
+/// What all buckets of a program are recorded with.
+pub(crate) struct Recorder<'a> {
+    pub device: &'a Device,
+    pub program: &'a Program,
+    pub pipelines: &'a Pipelines,
+    pub options: RecordOptions,
+}
+
+impl Recorder<'_> {
+    /// Records a bucket.
+    pub fn record(&self, bucket: &Bucket, part: Part, addresses: &Addresses) -> Result<Recording> {
+        let mut places = places(bucket, part);
+        places.truncate(self.options.stop_after.unwrap_or(usize::MAX));
+        let timestamps = if self.options.timestamps { Some(timestamp_pool(self.device, places.len())?) } else { None };
+        let mut tape = Tape::new(self.device)?;
         if let Some(pool) = &timestamps {
-            tape.timestamp(pool, i as u32 + 1);
+            tape.reset_timestamps(pool);
         }
+        // What the last submission, or the last replay in this one, wrote.
+        tape.barrier(Scope::All, Scope::Compute);
+        if let Some(pool) = &timestamps {
+            tape.timestamp(pool, 0);
+        }
+        let mut bound = None;
+        for (i, place) in places.iter().enumerate() {
+            let block = &bucket.blocks[place.block as usize];
+            let dispatch = &block.dispatches[place.dispatch as usize];
+            if i > 0 && (dispatch.barrier || self.options.full_barriers) {
+                tape.barrier(Scope::Compute, Scope::Compute);
+            }
+            if bound != Some(dispatch.kernel) {
+                tape.bind(&self.pipelines.kernels[dispatch.kernel as usize]);
+                bound = Some(dispatch.kernel);
+            }
+            let row = &block.table[place.repetition as usize];
+            let of = |&arg: &Arg| addresses.of(column(arg, row)?);
+            let args: Result<Vec<u64>> = dispatch.args.iter().map(of).collect();
+            let args = args.map_err(|e| {
+                e.at(format!("{}: {}", self.program.kernels[dispatch.kernel as usize].name, dispatch.note))
+            })?;
+            tape.push(&self.pipelines.layout, &args);
+            tape.dispatch(dispatch.grid);
+            if let Some(pool) = &timestamps {
+                tape.timestamp(pool, i as u32 + 1);
+            }
+        }
+        Ok(Recording { commands: tape.end()?, places, timestamps })
     }
-    Ok(Recording { commands: tape.end()?, places, timestamps })
 }
 
 /// The dispatches of a run in order.
@@ -232,7 +236,7 @@ pub(crate) fn places(bucket: &Bucket, part: Part) -> Vec<Place> {
     out
 }
 
-fn timestamp_pool(device: &Device, dispatches: usize) -> Result<Option<Arc<QueryPool>>> {
+fn timestamp_pool(device: &Device, dispatches: usize) -> Result<Arc<QueryPool>> {
     if device.limits().tick_ns == 0.0 {
         return Err(Error::new(Kind::Unfit, format!("device '{}' has no timestamps", device.info().name)));
     }
@@ -240,8 +244,7 @@ fn timestamp_pool(device: &Device, dispatches: usize) -> Result<Option<Arc<Query
         query_count: dispatches as u32 + 1,
         ..QueryPoolCreateInfo::query_type(QueryType::Timestamp)
     };
-    let pool = QueryPool::new(device.inner.vk.clone(), info).map_err(|e| Error::vulkan("timestamps", e))?;
-    Ok(Some(pool))
+    QueryPool::new(device.inner.vk.clone(), info).map_err(|e| Error::vulkan("timestamps", e))
 }
 
 impl Recording {

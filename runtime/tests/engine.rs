@@ -181,3 +181,15 @@ fn synthetic_weights_are_finite_and_the_same_every_time() {
     assert_eq!(run(5), once);
     assert_ne!(run(6), once);
 }
+
+#[test]
+fn weights_may_lie_in_several_segments() {
+    let n = 700;
+    let want = engine(n, Options::default()).run_raw(0, &[("x", &x(n))]).unwrap();
+    for segment_bytes in [6144, 7168, 12288] {
+        let spread = Options { segment_bytes, guard_bytes: 256, ..Default::default() };
+        let mut engine = engine(n, spread);
+        assert_eq!(engine.run_raw(0, &[("x", &x(n))]).unwrap(), want, "segments of {segment_bytes}");
+        engine.check_guards().unwrap();
+    }
+}

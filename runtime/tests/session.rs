@@ -164,3 +164,12 @@ fn decode_moves_token_ids_and_nothing_else() {
     // 32 token ids and, once at the end, the step.
     assert_eq!(after.to_host_bytes - before.to_host_bytes, 32 * 4 + 96);
 }
+
+#[test]
+fn a_session_may_be_dropped_while_steps_are_under_way() {
+    for _ in 0..5 {
+        let mut session = session_with(&[], Options { steps: 40, ahead: 1, chunks: 8 });
+        session.begin(&prompt(4), u32::MAX).unwrap();
+        session.advance(&mut Vec::new()).unwrap();
+    }
+}

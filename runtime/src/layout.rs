@@ -144,3 +144,78 @@ pub fn memory_plan(program: &Program, limits: &Limits) -> Result<MemoryPlan> {
         total_bytes: layout.slabs.iter().sum(),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::program::{Bucket, State, Tensor};
+
+    fn limits(max_buffer_bytes: u64) -> Limits {
+        Limits {
+            max_buffer_bytes,
+            heap_bytes: 1 << 30,
+            max_groups: [65535; 3],
+            push_bytes: 128,
+            shared_bytes: 16384,
+            subgroup: 32,
+            max_invocations: 256,
+            tick_ns: 1.0,
+        }
+    }
+
+    fn program() -> Program {
+        let tensor = |bytes| Tensor { name: "w".into(), layout: "rows_f32".into(), shape: vec![].into(), bytes };
+        let bucket = |arena_bytes, outputs: Vec<Port>| Bucket {
+            name: "b".into(),
+            rows: 1,
+            arena_bytes,
+            inputs: vec![].into(),
+            outputs: outputs.into(),
+            blocks: vec![].into(),
+        };
+        let port = Port { name: "y".into(), numpy: "float16".into(), elem: Elem::F16, shape: vec![3, 5].into() };
+        Program {
+            name: "p".into(),
+            plan_hash: "".into(),
+            kernels: vec![].into(),
+            tensors: vec![tensor(1000), tensor(600), tensor(10)].into(),
+            states: vec![State { name: "kv".into(), bytes: 512, shape: vec![].into(), dtype: Elem::F16 }].into(),
+            buckets: vec![bucket(300, vec![port]), bucket(700, vec![])].into(),
+            decoder: None,
+        }
+    }
+
+    #[test]
+    fn buckets_share_one_arena_and_weights_are_cut_into_segments() {
+        let plan = memory_plan(&program(), &limits(1536)).unwrap();
+        assert_eq!((plan.weights_bytes, plan.weights_segments), (1610, 2));
+        assert_eq!((plan.states_bytes, plan.arena_bytes, plan.ports_bytes), (512, 700, 30));
+        assert_eq!(plan.total_bytes, 1024 + (768 + 256) + (512 + 768 + 256) + 256);
+        assert_eq!(memory_plan(&program(), &limits(1 << 20)).unwrap().weights_segments, 1);
+    }
+
+    #[test]
+    fn guards_never_touch_what_they_guard() {
+        let layout = Layout::new(&program(), &limits(1 << 20), 256).unwrap();
+        let inside: Vec<Region> =
+            layout.weights.iter().chain(&layout.states).copied().chain(layout.scratch()).collect();
+        for (name, guard) in layout.guards() {
+            let apart = |r: &Region| {
+                r.slab != guard.slab || r.offset + r.bytes <= guard.offset || guard.offset + guard.bytes <= r.offset
+            };
+            assert!(inside.iter().all(apart), "{name}");
+        }
+        assert_eq!(layout.guards().len(), 2 * inside.len());
+    }
+
+    #[test]
+    fn sizes_beyond_64_bits_are_refused_not_wrapped() {
+        let mut p = program();
+        let shape = vec![u32::MAX; 3].into();
+        p.buckets.to_mut()[0].outputs.to_mut()[0].shape = shape;
+        assert_eq!(memory_plan(&p, &limits(1 << 20)).unwrap_err().kind, Kind::Program);
+        let mut p = program();
+        p.tensors.to_mut()[0].bytes = 1 << 21;
+        assert!(memory_plan(&p, &limits(1 << 20)).unwrap_err().to_string().contains("'w' takes 2097152 bytes"));
+    }
+}

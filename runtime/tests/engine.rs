@@ -112,12 +112,12 @@ fn counters_count_what_crosses_the_bus() {
 }
 
 #[test]
-fn inputs_must_be_complete_and_known() {
+fn inputs_must_be_complete_and_known_and_one_error_lists_all() {
     let mut engine = engine(2, Options::default());
     let missing = engine.run_raw(0, &[]).unwrap_err();
-    assert_eq!(missing.to_string(), "input 'x' (float32 [2]) is missing");
-    let unknown = engine.run_raw(0, &[("x", &x(2)), ("z", &x(2))]).unwrap_err();
-    assert_eq!(unknown.to_string(), "there is no input 'z'; have x");
+    assert_eq!((missing.kind, missing.to_string().as_str()), (Kind::Input, "input 'x' (float32 [2]) is missing"));
+    let both = engine.run_raw(0, &[("x", &x(3)), ("z", &x(2))]).unwrap_err();
+    assert_eq!(both.to_string(), "there is no input 'z' (have x); input 'x': shape [3] given, [2] expected");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //! same graph an exporter writes without those operators, so that the same fusions match.
 
 use super::elementwise::dtype;
-use super::{Call, Cx, Outcome, Refusal, Rule, invalid};
+use super::{Call, Cx, Outcome, Refusal, Rule, bounded, invalid};
 use crate::graph::{BinaryOp, DType, Op, PadMode, Tensor, UnaryOp, ValueId};
 use crate::import::read::encode;
 
@@ -123,12 +123,13 @@ fn masked(cx: &mut Cx, call: &Call, scores: ValueId, past: usize, fill: f64) -> 
     }
     if call.attrs.flag("is_causal", false)? {
         let hidden = |i: usize| if i % keys > past + i / keys { fill } else { 0.0 };
-        let bias: Vec<f64> = (0..rows.saturating_mul(keys)).map(hidden).collect();
+        let elements = bounded(rows.saturating_mul(keys), "a causal mask")?;
+        let bias: Vec<f64> = (0..elements).map(hidden).collect();
         let bias = cx.tensor("causal", Tensor::from_bytes(own, vec![rows, keys], encode(own, &bias)));
         scores = cx.binary(BinaryOp::Add, scores, bias, "causally_masked")?;
     }
     if let Some(lengths) = call.optional(6) {
-        let positions: Vec<i64> = (0..keys as i64).collect();
+        let positions: Vec<i64> = (0..bounded(keys, "a list of positions")? as i64).collect();
         let positions = cx.tensor("positions", Tensor::i64(&[keys], &positions));
         let lengths = cx.cast(lengths, DType::I64, "lengths")?;
         let lengths = cx.reshape(lengths, &[b, 1, 1, 1], "lengths")?;

@@ -1,32 +1,26 @@
 //! The builder that lowerings write with. In: operators and values. Out: values of the growing graph. Promise: what is constant and
 //! small is evaluated at once, the same way whether or not weights are at hand.
 
+use super::fold::Spent;
 use super::{Outcome, Refusal, invalid, unsupported};
 use crate::error::Result;
-use crate::graph::eval::{self, Array};
-use crate::graph::{BinaryOp, DType, Data, Def, Graph, Op, Tensor, Ty, UnaryOp, ValueId, infer};
-use crate::import::read::{encode, floats, floats_in, ints};
+use crate::graph::{BinaryOp, DType, Def, Graph, Op, Tensor, Ty, UnaryOp, ValueId, infer};
+use crate::import::read::{encode, floats, ints};
 use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, OnceLock};
-
-/// Results and operands up to this many elements are folded.
-const FOLD_ELEMENTS: usize = 1 << 20;
-/// Bytes that folding may produce in all; beyond it nodes stay nodes.
-const FOLD_BUDGET: usize = 1 << 29;
 
 /// The graph under construction.
 pub struct Cx {
     pub graph: Graph,
     /// Constants that a file holds, as against computed ones.
-    weights: HashSet<ValueId>,
+    pub(super) weights: HashSet<ValueId>,
     /// Weights in external data: never folded, so that a graph without them is the same graph.
-    opaque: HashSet<ValueId>,
+    pub(super) opaque: HashSet<ValueId>,
     /// Unpacked from elements under 8 bits; the graph's type is wider than the file's.
     packed: HashSet<ValueId>,
     names: HashMap<String, usize>,
     /// Which node makes a value.
-    makers: HashMap<ValueId, usize>,
-    folded_bytes: usize,
+    pub(super) makers: HashMap<ValueId, usize>,
+    pub(super) spent: Spent,
     /// Name of the ONNX node being lowered.
     pub at: String,
 }
@@ -40,7 +34,7 @@ impl Cx {
             packed: HashSet::new(),
             names: HashMap::new(),
             makers: HashMap::new(),
-            folded_bytes: 0,
+            spent: Spent::default(),
             at: String::new(),
         }
     }
@@ -149,91 +143,13 @@ impl Cx {
         let types: Vec<Option<&Ty>> = inputs.iter().map(|i| i.map(|v| self.graph.ty(v))).collect();
         let out = infer(&op, &types)?;
         if self.folds(&op, inputs, &out) {
-            return self.fold(&op, inputs, label);
+            return self.fold(&op, inputs, &out, label);
         }
         let name = self.path(label);
         let name = self.unique(&name);
         let ids = self.graph.push(op, inputs, &name)?;
         self.makers.extend(ids.iter().map(|id| (*id, self.graph.nodes.len() - 1)));
         Ok(ids)
-    }
-
-    /// A reshape of a reshape is one reshape, a transpose of a transpose one transpose, and either may be nothing at all.
-    fn merged(&mut self, op: &Op, inputs: &[Option<ValueId>], label: &str) -> Result<Option<ValueId>, Refusal> {
-        let [Some(id)] = inputs else { return Ok(None) };
-        let before = self.makers.get(id).map(|i| &self.graph.nodes[*i]);
-        let Some((source, first)) = before.and_then(|n| Some((n.input(0)?, n.op.clone()))) else { return Ok(None) };
-        match (&first, op) {
-            (Op::Reshape { .. }, Op::Reshape { shape })
-                if self.graph.ty(*id).elements() == shape.iter().product::<usize>() =>
-            {
-                self.reshape(source, &shape.clone(), label).map(Some)
-            }
-            (Op::Transpose { perm: p }, Op::Transpose { perm: q }) if p.len() == q.len() => {
-                let perm: Vec<usize> = q.iter().map(|a| p[*a]).collect();
-                self.transpose(source, &perm, label).map(Some)
-            }
-            _ => Ok(None),
-        }
-    }
-
-    fn folds(&self, op: &Op, inputs: &[Option<ValueId>], out: &[Ty]) -> bool {
-        let small = |id: &ValueId| {
-            let constant = self.graph.constant(*id);
-            constant.is_some_and(|t| t.len() <= 4 * FOLD_ELEMENTS && !t.is_absent()) && !self.opaque.contains(id)
-        };
-        // A weight is stored once, whatever the exporter did with it; the plan reads it transposed.
-        let turned_weight = matches!(op, Op::Transpose { .. })
-            && inputs
-                .iter()
-                .flatten()
-                .any(|i| self.weights.contains(i) && self.dtype(*i).is_float() && self.rank(*i) == 2);
-        let bytes: usize = out.iter().map(Ty::bytes).sum();
-        inputs.iter().flatten().all(small)
-            && out.iter().all(|t| t.elements() <= FOLD_ELEMENTS)
-            && !turned_weight
-            && self.folded_bytes + bytes <= FOLD_BUDGET
-            && !(inputs.is_empty())
-    }
-
-    fn fold(&mut self, op: &Op, inputs: &[Option<ValueId>], label: &str) -> Outcome {
-        let mut arrays = vec![];
-        for id in inputs {
-            let tensor = id.and_then(|v| self.graph.constant(v));
-            arrays.push(tensor.map(Array::from_tensor).transpose()?);
-        }
-        let refs: Vec<Option<&Array>> = arrays.iter().map(Option::as_ref).collect();
-        let results = eval::node(op, &refs)?;
-        let mut ids = vec![];
-        for array in results {
-            let tensor = array.to_tensor();
-            self.folded_bytes += tensor.len() * tensor.dtype.bytes();
-            ids.push(self.tensor(label, tensor));
-        }
-        Ok(ids)
-    }
-
-    /// Constants that need no arithmetic: another shape over the same bytes, or another float type made when first read.
-    fn view(&mut self, op: &Op, inputs: &[Option<ValueId>], label: &str) -> Result<Option<ValueId>, Refusal> {
-        let [Some(id)] = inputs else { return Ok(None) };
-        let Some(tensor) = self.graph.constant(*id).cloned() else { return Ok(None) };
-        let view = match op {
-            Op::Reshape { shape } if shape.iter().product::<usize>() == tensor.len() => {
-                Tensor { shape: shape.clone(), ..tensor }
-            }
-            Op::Cast { to } if self.weights.contains(id) && tensor.dtype.is_float() && to.is_float() => {
-                cast_later(tensor, *to)
-            }
-            _ => return Ok(None),
-        };
-        let new = self.tensor(label, view);
-        if self.weights.contains(id) {
-            self.weights.insert(new);
-        }
-        if self.opaque.contains(id) {
-            self.opaque.insert(new);
-        }
-        Ok(Some(new))
     }
 
     // ---- shorthands ----
@@ -311,36 +227,5 @@ impl Cx {
             let name = self.unique(name);
             self.graph.values[id.0 as usize].name = name;
         }
-    }
-}
-
-/// The same float tensor in another float type. The bytes are made when somebody reads them.
-fn cast_later(tensor: Tensor, to: DType) -> Tensor {
-    if tensor.dtype == to {
-        return tensor;
-    }
-    let shape = tensor.shape.clone();
-    let bytes = tensor.len() * to.bytes();
-    let data = match &tensor.data {
-        Data::Absent(name) => Data::Absent(name.clone()),
-        Data::Bytes(..) => Data::Bytes(Arc::new(Later { from: tensor, to, bytes: OnceLock::new() }), 0..bytes),
-    };
-    Tensor { dtype: to, shape, data }
-}
-
-struct Later {
-    from: Tensor,
-    to: DType,
-    bytes: OnceLock<Vec<u8>>,
-}
-
-impl AsRef<[u8]> for Later {
-    fn as_ref(&self) -> &[u8] {
-        self.bytes.get_or_init(|| {
-            let width = self.from.dtype.bytes();
-            // Only tensors that are present come here, and floats always read; the pieces keep the detour over f64 small.
-            let pieces = self.from.bytes().unwrap_or_default().chunks(width << 14);
-            pieces.flat_map(|p| encode(self.to, &floats_in(self.from.dtype, p).unwrap_or_default())).collect()
-        })
     }
 }

@@ -1,6 +1,6 @@
 //! Indexing. In: Gather*, Scatter*, OneHot and kin. Out: the same. Promise: constant indices are in range.
 
-use super::{Call, Cx, Outcome, Refusal, Rule, axis, invalid, unsupported};
+use super::{Call, Cx, Outcome, Refusal, Rule, axis, bounded, invalid, unsupported};
 use crate::graph::{BinaryOp, DType, Op, ScatterOp, Tensor, Ty, ValueId};
 use crate::import::read::ints;
 
@@ -95,7 +95,7 @@ fn tensor_scatter(cx: &mut Cx, call: &Call) -> Outcome {
     };
     let mut shape = vec![1; part.len()];
     shape[at] = part[at];
-    let steps: Vec<i64> = (0..part[at] as i64).collect();
+    let steps: Vec<i64> = (0..bounded(part[at], "a list of rows")? as i64).collect();
     let mut rows = cx.tensor("steps", Tensor::i64(&shape, &steps));
     if let Some(start) = call.optional(2) {
         let start = cx.cast(start, DType::I64, "start")?;

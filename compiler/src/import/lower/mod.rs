@@ -5,6 +5,7 @@ mod attention;
 mod cx;
 mod einsum;
 mod elementwise;
+mod fold;
 mod indexing;
 mod movement;
 mod norm;
@@ -102,6 +103,18 @@ pub fn axes(list: &[i64], rank: usize) -> Result<Vec<usize>, Refusal> {
         return Err(invalid(format!("axes {list:?} name one axis twice")));
     }
     Ok(out)
+}
+
+/// The most elements of a constant that a rule makes from nothing.
+pub const MAX_MADE: usize = 1 << 24;
+
+/// Refuses to make a constant of more elements than that.
+pub fn bounded(elements: usize, what: &str) -> Result<usize, Refusal> {
+    if elements <= MAX_MADE {
+        Ok(elements)
+    } else {
+        Err(unsupported(format!("{what} of {elements} elements is too large")))
+    }
 }
 
 /// A lowering rule.

@@ -5,6 +5,9 @@ use super::shapes::extents;
 use super::{Call, Cx, Outcome, Refusal, Rule, axes, axis, invalid, unsupported};
 use crate::graph::{Op, PadMode};
 
+/// The most outputs of a Split.
+const MAX_PARTS: usize = 1 << 16;
+
 /// The rule of an operator of this family.
 pub fn rule(op: &str) -> Option<Rule> {
     Some(match op {
@@ -234,7 +237,7 @@ fn split(cx: &mut Cx, call: &Call) -> Outcome {
         Some(list) => extents(&list)?,
         None => {
             let parts = call.attrs.int("num_outputs")?.unwrap_or(call.wanted.len() as i64);
-            let parts = usize::try_from(parts).ok().filter(|p| (1..=1 << 20).contains(p));
+            let parts = usize::try_from(parts).ok().filter(|p| (1..=MAX_PARTS).contains(p));
             let parts = parts.ok_or_else(|| invalid("num_outputs must be at least 1"))?;
             // The last part is the smaller one.
             let chunk = extent.div_ceil(parts);

@@ -1,9 +1,12 @@
 //! Sequences of tensors. In: sequence operators. Out: lists of values, known when compiling. Promise: no sequence reaches the graph.
 
-use super::{Cx, Refusal, axis, invalid};
+use super::{Cx, Refusal, axis, invalid, unsupported};
 use crate::graph::{Op, ValueId};
 use crate::import::attrs::Attrs;
 use crate::import::walk::Slot;
+
+/// The longest sequence that a tensor is split into.
+const MAX_PARTS: usize = 4096;
 
 /// Whether an operator makes or takes sequences.
 pub fn is_sequence(op: &str) -> bool {
@@ -92,21 +95,28 @@ fn split(cx: &mut Cx, inputs: &[Option<Slot>], attrs: &Attrs) -> Result<Vec<Valu
     let shape = cx.shape(x);
     let axis = axis(attrs.int_or("axis", 0)?, shape.len())?;
     let extent = shape[axis];
-    let mut squeeze = false;
-    let sizes: Vec<usize> = match inputs.get(1).cloned().flatten() {
-        None => {
-            squeeze = !attrs.flag("keepdims", true)?;
-            vec![1; extent]
-        }
-        Some(_) => {
-            let id = value(inputs, 1)?;
-            let given = cx.ints(id, "split")?;
-            let given: Vec<usize> = given.into_iter().map(|n| usize::try_from(n).unwrap_or(0)).collect();
-            match given.as_slice() {
-                [n] if cx.rank(id) == 0 && *n > 0 => (0..extent).step_by(*n).map(|at| (*n).min(extent - at)).collect(),
-                _ => given,
-            }
-        }
+    let given = match inputs.get(1).cloned().flatten() {
+        Some(_) => Some(value(inputs, 1)?),
+        None => None,
+    };
+    let squeeze = given.is_none() && !attrs.flag("keepdims", true)?;
+    let sizes = match given {
+        Some(id) => super::shapes::extents(&cx.ints(id, "split")?)?,
+        None => vec![1],
+    };
+    // A scalar is the size of every part but the last.
+    let chunk = match sizes.as_slice() {
+        [n] if given.is_none_or(|id| cx.rank(id) == 0) => Some(*n),
+        _ => None,
+    };
+    let count = chunk.map_or(sizes.len(), |n| extent.div_ceil(n.max(1)));
+    if count > MAX_PARTS {
+        return Err(unsupported(format!("a sequence of {count} tensors is too long")));
+    }
+    let sizes = match chunk {
+        Some(0) => return Err(invalid("the size of a part is 0")),
+        Some(n) => (0..extent).step_by(n).map(|at| n.min(extent - at)).collect(),
+        None => sizes,
     };
     if sizes.is_empty() {
         return Ok(vec![]);

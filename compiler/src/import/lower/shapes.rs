@@ -2,14 +2,11 @@
 //! Promise: none of these operators exists in the graph.
 
 use super::elementwise::dtype;
-use super::{Call, Cx, Outcome, Refusal, Rule, axis, invalid, unsupported};
+use super::{Call, Cx, MAX_MADE, Outcome, Refusal, Rule, axis, bounded, invalid, unsupported};
 use crate::graph::{DType, Op, Tensor, ValueId};
 use crate::import::external::is_external;
 use crate::import::read::{encode, floats};
 use crate::import::weights;
-
-/// The largest constant made from nothing.
-const MAX_MADE: usize = 1 << 24;
 
 /// The rule of an operator of this family.
 pub fn rule(op: &str) -> Option<Rule> {
@@ -130,9 +127,7 @@ fn eye_like(cx: &mut Cx, call: &Call) -> Outcome {
         Some(t) => dtype(t)?,
         None => cx.dtype(x),
     };
-    if rows.saturating_mul(columns) > MAX_MADE {
-        return Err(unsupported(format!("an identity matrix of {rows} x {columns} is too large")));
-    }
+    bounded(rows.saturating_mul(columns), "an identity matrix")?;
     let k = call.attrs.int_or("k", 0)?;
     let mut values = vec![0.0; rows * columns];
     for i in 0..rows {
@@ -146,9 +141,7 @@ fn eye_like(cx: &mut Cx, call: &Call) -> Outcome {
 /// Coordinates of the non-zero elements, [rank, count]; their number must be known.
 fn non_zero(cx: &mut Cx, call: &Call) -> Outcome {
     let tensor = cx.known(call.input(0)?, "input")?;
-    if tensor.len() > MAX_MADE {
-        return Err(unsupported("the input is too large to be searched when compiling"));
-    }
+    bounded(tensor.len(), "an input")?;
     let found: Vec<usize> = floats(tensor)?.iter().enumerate().filter(|(_, v)| **v != 0.0).map(|(i, _)| i).collect();
     let mut coordinates = vec![];
     for axis in 0..tensor.shape.len() {

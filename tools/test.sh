@@ -17,6 +17,7 @@ tools/fetch_conformance.sh
 say "compiler and runtime"
 cargo test --locked --workspace --exclude onnxcast-model 2>&1 | tee -a "$log"
 for model in tiny smollm2; do tools/model.sh "$model"; done
+onnx=tests/data/smolvlm-tiny/vision.onnx dims=batch=1 tools/model.sh vision
 say "end to end"
 cargo test --locked -p onnxcast-model 2>&1 | tee -a "$log"
 

@@ -154,8 +154,13 @@ impl Call<'_> {
         }
         let inputs = options.inputs.as_deref().map(npz::read).transpose()?.unwrap_or_default();
         let mut engine = open::engine(self.model, program.clone(), self.engine, false)?;
-        let named: Vec<(&str, &crate::raw::Array)> =
-            inputs.iter().map(|(name, array)| (name.as_str(), array)).collect();
+        let ports: Vec<&str> = program.buckets.iter().take(1).flat_map(|b| b.inputs.iter()).map(|p| &*p.name).collect();
+        // A missing array is an error; one too many cannot be a mistyped input, then.
+        let (named, others): (Vec<_>, Vec<_>) =
+            inputs.iter().map(|(name, array)| (name.as_str(), array)).partition(|(name, _)| ports.contains(name));
+        for (name, _) in others {
+            remark(&format!("{name}: no input of the graph, left out"));
+        }
         let outputs = engine.run_raw(0, &named)?;
         npz::write(&options.outputs, &outputs)
     }

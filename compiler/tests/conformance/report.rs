@@ -2,7 +2,7 @@
 
 use libtest_mimic::Failed;
 use std::collections::BTreeMap;
-use std::fmt::Write;
+use std::fmt::{Display, Write};
 use std::path::Path;
 
 /// What came of a case.
@@ -19,13 +19,19 @@ pub struct Outcome {
     pub operator: String,
     /// All its tensors are float32, float16, integer or bool.
     pub common: bool,
+    /// The interpreter's.
     pub verdict: Verdict,
+    /// The device's; None where there is no device or the interpreter was not right.
+    pub device: Option<Verdict>,
 }
 
 impl Outcome {
     /// What is wrong with it: it failed, or was refused where right is owed.
     pub fn breach(&self, owed: &str) -> Option<String> {
         let owed = self.common && owed.split_whitespace().any(|o| o == self.operator);
+        if let Some(Verdict::Failed(why)) = &self.device {
+            return Some(format!("{} failed on the device: {why}", self.case));
+        }
         match &self.verdict {
             Verdict::Failed(why) => Some(format!("{} failed: {why}", self.case)),
             Verdict::Refused(why) if owed => Some(format!("{} is owed and was refused: {why}", self.case)),
@@ -49,53 +55,51 @@ impl Report {
         Report { operators }
     }
 
-    fn count(outcomes: &[Outcome], which: impl Fn(&Verdict) -> bool) -> usize {
-        outcomes.iter().filter(|o| which(&o.verdict)).count()
-    }
-
-    /// Right, refused, failed.
-    fn counts(outcomes: &[Outcome]) -> [usize; 3] {
-        let right = Report::count(outcomes, |v| *v == Verdict::Right);
-        let refused = Report::count(outcomes, |v| matches!(v, Verdict::Refused(_)));
-        [right, refused, outcomes.len() - right - refused]
-    }
-
-    fn totals(&self) -> [usize; 3] {
-        self.operators.values().map(|o| Report::counts(o)).fold([0; 3], |a, b| [a[0] + b[0], a[1] + b[1], a[2] + b[2]])
+    fn totals(&self) -> (Counts, Counts) {
+        let all = || self.operators.values().flatten();
+        (Counts::of(all().map(|o| &o.verdict)), Counts::of(all().filter_map(|o| o.device.as_ref())))
     }
 
     /// One line an operator, then the sum.
     pub fn summary(&self) -> String {
         let mut text = String::new();
         for (operator, outcomes) in &self.operators {
-            let [right, refused, failed] = Report::counts(outcomes);
-            let _ = writeln!(text, "conformance: {operator}: {right} right, {refused} refused, {failed} failed");
+            let device = Counts::of(outcomes.iter().filter_map(|o| o.device.as_ref()));
+            let _ = writeln!(
+                text,
+                "conformance: {operator}: {}; device: {device}",
+                Counts::of(outcomes.iter().map(|o| &o.verdict))
+            );
         }
-        let [right, refused, failed] = self.totals();
-        let _ = writeln!(text, "conformance: {right} right, {refused} refused, {failed} failed");
+        let (eval, device) = self.totals();
+        let _ = writeln!(text, "conformance: {eval}; device: {device}");
         text
     }
 
     pub fn check(&self, least_right: usize) -> Result<(), Failed> {
-        let [right, refused, failed] = self.totals();
-        if failed > 0 || right < least_right {
-            return Err(format!("{right} right (of {least_right} wanted), {refused} refused, {failed} failed").into());
+        let (eval, device) = self.totals();
+        if eval.failed + device.failed > 0 || eval.right < least_right {
+            return Err(format!("{eval} ({least_right} right wanted); device: {device}").into());
         }
         Ok(())
     }
 
     /// The page of counts, by operator, with the reasons of refusals.
     fn page(&self) -> String {
-        let [right, refused, failed] = self.totals();
+        let (eval, device) = self.totals();
         let mut text = format!(
             "# Conformance\n\nThe node cases of the Python package onnx 1.19.1, each imported and run through the \
-             interpreter `graph::eval`.\nThis page is written by `make snap` and checked by `make test`.\n\n\
-             {right} right, {refused} refused with a reason, {failed} failed.\n\n\
-             | operator | right | refused | failed | refused because |\n|---|---|---|---|---|\n"
+             interpreter `graph::eval`, and those that\nare right there through the kernels on a Vulkan device. This page is \
+             written by `make snap` and checked by `make test`.\n\n\
+             - Interpreter: {eval}.\n- Device: {device}. A case is refused there when no kernel covers it, such as float64 \
+             or integers past 32 bits.\n\n\
+             | operator | right | refused | failed | device right | device refused | device failed | refused because |\n\
+             |---|---|---|---|---|---|---|---|\n"
         );
         for (operator, outcomes) in &self.operators {
-            let [right, refused, failed] = Report::counts(outcomes);
-            let _ = writeln!(text, "| {operator} | {right} | {refused} | {failed} | {} |", reasons(outcomes));
+            let eval = Counts::of(outcomes.iter().map(|o| &o.verdict));
+            let device = Counts::of(outcomes.iter().filter_map(|o| o.device.as_ref()));
+            let _ = writeln!(text, "| {operator} | {} | {} | {} |", eval.cells(), device.cells(), reasons(outcomes));
         }
         text
     }
@@ -116,12 +120,45 @@ impl Report {
     }
 }
 
+/// How many cases came out in each way.
+#[derive(Default)]
+struct Counts {
+    right: usize,
+    refused: usize,
+    failed: usize,
+}
+
+impl Counts {
+    fn of<'a>(verdicts: impl Iterator<Item = &'a Verdict>) -> Counts {
+        let mut counts = Counts::default();
+        for verdict in verdicts {
+            match verdict {
+                Verdict::Right => counts.right += 1,
+                Verdict::Refused(_) => counts.refused += 1,
+                Verdict::Failed(_) => counts.failed += 1,
+            }
+        }
+        counts
+    }
+
+    fn cells(&self) -> String {
+        format!("{} | {} | {}", self.right, self.refused, self.failed)
+    }
+}
+
+impl Display for Counts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} right, {} refused, {} failed", self.right, self.refused, self.failed)
+    }
+}
+
 /// Distinct reasons, shortest form, as a table cell holds them.
 fn reasons(outcomes: &[Outcome]) -> String {
     let mut all: Vec<&str> = outcomes
         .iter()
-        .filter_map(|o| match &o.verdict {
-            Verdict::Refused(why) => Some(why.as_str()),
+        .flat_map(|o| [Some(&o.verdict), o.device.as_ref()])
+        .filter_map(|v| match v {
+            Some(Verdict::Refused(why)) => Some(why.as_str()),
             _ => None,
         })
         .collect();

@@ -2,11 +2,13 @@
 
 use crate::cases::{self, Case};
 use crate::compare::difference;
+use crate::device::{self, Trouble};
 use crate::report::{Outcome, Verdict};
 use onnxcast::error::Error;
 use onnxcast::graph::eval::{self, Array};
 use onnxcast::graph::{DType, Graph};
 use onnxcast::import::{self, Options};
+use onnxcast_runtime::device::Device;
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -43,26 +45,54 @@ fn one(folder: &Path, name: &str) -> Outcome {
         Ok(case) => case,
         Err(foreign) => {
             let (operator, verdict) = (foreign.operator, Verdict::Refused(foreign.why));
-            return Outcome { case: name.into(), operator, common: false, verdict };
+            return Outcome { case: name.into(), operator, common: false, verdict, device: None };
         }
     };
-    let verdict = catch_unwind(AssertUnwindSafe(|| verdict(&case))).unwrap_or_else(|panic| {
-        let said = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
-        Verdict::Failed(format!("panicked: {}", said.unwrap_or("without a message")))
-    });
-    Outcome { case: name.into(), operator: case.operator, common: case.common, verdict }
+    let (verdict, on_device) = guarded(|| verdict(&case)).unwrap_or_else(|panic| (Verdict::Failed(panic), None));
+    Outcome { case: name.into(), operator: case.operator, common: case.common, verdict, device: on_device }
 }
 
-fn verdict(case: &Case) -> Verdict {
+/// What `f` gives, or what it said when it panicked.
+fn guarded<T>(f: impl FnOnce() -> T) -> Result<T, String> {
+    catch_unwind(AssertUnwindSafe(f)).map_err(|panic| {
+        let said = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
+        format!("panicked: {}", said.unwrap_or("without a message"))
+    })
+}
+
+/// The interpreter's verdict, and the device's where the interpreter was right.
+fn verdict(case: &Case) -> (Verdict, Option<Verdict>) {
     let graph = match load(case) {
         Ok(graph) => graph,
-        Err(e) => return Verdict::Refused(reason(&e)),
+        Err(e) => return (Verdict::Refused(reason(&e)), None),
     };
     let inputs: HashMap<String, Array> = case.inputs.iter().cloned().collect();
-    let outputs = match eval::run(&graph, &inputs) {
-        Ok(outputs) => outputs,
-        Err(e) => return Verdict::Failed(format!("eval: {e}")),
+    let verdict = match eval::run(&graph, &inputs) {
+        Ok(outputs) => judge(&outputs, case),
+        Err(e) => Verdict::Failed(format!("eval: {e}")),
     };
+    let device = device::device().filter(|_| verdict == Verdict::Right);
+    let on_device = device.map(|d| guarded(|| on_device(d, &graph, &inputs, case)).unwrap_or_else(Verdict::Failed));
+    (verdict, on_device)
+}
+
+fn on_device(device: &'static Device, graph: &Graph, inputs: &HashMap<String, Array>, case: &Case) -> Verdict {
+    match device::run(device, graph, inputs) {
+        Err(Trouble::Refused(why)) => Verdict::Refused(why),
+        Err(Trouble::Failed(why)) => Verdict::Failed(why),
+        Ok(mut outputs) => {
+            for (name, want) in &case.outputs {
+                // numpy has no bf16: it leaves the device as f32.
+                if let Some(got) = outputs.get_mut(name).filter(|_| want.dtype == DType::BF16) {
+                    *got = Array::new(DType::BF16, got.shape.clone(), got.data.clone());
+                }
+            }
+            judge(&outputs, case)
+        }
+    }
+}
+
+fn judge(outputs: &HashMap<String, Array>, case: &Case) -> Verdict {
     for (name, want) in &case.outputs {
         let found = match outputs.get(name) {
             Some(got) => difference(got, want),

@@ -29,8 +29,8 @@ pub fn unary(f: UnaryOp, x: f64) -> f64 {
         QuickGelu => x * sigmoid(1.702 * x),
         HardSwish => x * clamp(x / 6.0 + 0.5, 0.0, 1.0),
         Mish => x * softplus(x).tanh(),
-        Sin => x.sin(),
-        Cos => x.cos(),
+        Sin => libm::sin(x), // tables made of it are hashed, so it must not depend on the system
+        Cos => libm::cos(x),
         Tan => x.tan(),
         Asin => x.asin(),
         Acos => x.acos(),

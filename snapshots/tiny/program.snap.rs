@@ -1,0 +1,322 @@
+// Written by onnxcast 0.1.0 from models/tiny/model.toml. Do not edit: make model=NAME writes it again.
+
+//! Kernels, extents and dispatches in the order in which they run.
+#![allow(clippy::unreadable_literal, unused_imports)]
+use onnxcast_runtime::program::Arg::{
+    Arena, Column, Input, Logits, Output, Ring, Step, Tokens, Weight,
+};
+use onnxcast_runtime::program::{
+    Arg, Block, Bucket, Decoder, Dispatch, Elem, Kernel, List, Phase, Port, Program,
+    State, Tensor,
+};
+use onnxcast_runtime::{columns, kernel, port, row, state, tensor};
+use std::borrow::Cow::Borrowed;
+pub fn program() -> Program {
+    Program {
+        name: Borrowed("tiny"),
+        plan_hash: Borrowed(""),
+        kernels: Borrowed(KERNELS),
+        tensors: Borrowed(TENSORS),
+        states: Borrowed(STATES),
+        buckets: Borrowed(BUCKETS),
+        decoder: Some(Decoder {
+            context: 300,
+            vocab: 320,
+            decode: 1,
+            prefill: 0,
+        }),
+    }
+}
+const GATHER_F32_M128_K96_ROWS320: u32 = 0;
+const QKV_F32_M128_K96_H6_2_D16_C300_RMS: u32 = 1;
+const ATTEND_F32_M128_H6_2_D16_C300: u32 = 2;
+const MATMUL_F32_M128_K96_N96_ADD: u32 = 3;
+const GATED_MATMUL_F32_M128_K96_N256_RMS_SILU: u32 = 4;
+const MATMUL_F32_M128_K256_N96_ADD: u32 = 5;
+const LAST_ROW_F32_M128_K96: u32 = 6;
+const MATVEC_F32_M1_K96_N320_RMS: u32 = 7;
+const ARGMAX_F32_N320: u32 = 8;
+const GATHER_F32_M1_K96_ROWS320: u32 = 9;
+const QKV_F32_M1_K96_H6_2_D16_C300_RMS: u32 = 10;
+const ATTEND_F32_M1_H6_2_D16_C300: u32 = 11;
+const MATVEC_F32_M1_K96_N96_ADD: u32 = 12;
+const GATED_MATVEC_F32_M1_K96_N256_RMS_SILU: u32 = 13;
+const MATVEC_F32_M1_K256_N96_ADD: u32 = 14;
+const LAST_ROW_F32_M1_K96: u32 = 15;
+static KERNELS: &[Kernel] = &[
+    kernel!(
+        "gather_f32_m128_k96_rows320", "gather_rows.comp", args 4, writes 4, [M = "128",
+        K = "96", ROWS = "320", WEIGHT_BITS = "32", LIVE = "1"]
+    ),
+    kernel!(
+        "qkv_f32_m128_k96_h6_2_d16_c300_rms", "qkv.comp", args 11, writes 28, [M = "128",
+        K = "96", HQ = "6", HKV = "2", D = "16", C = "300", WEIGHT_BITS = "32", KV_BITS =
+        "32", BIAS = "0", ROTARY = "16", TABLE = "300", INTERLEAVED = "0", QUADS = "1",
+        POS_WORD = "0", ROWS_WORD = "1", LIVE = "1", THREAD_ROWS = "8", LOCAL = "64",
+        UNITS = "4", NORM = "1", EPS = "1e-5"]
+    ),
+    kernel!(
+        "attend_f32_m128_h6_2_d16_c300", "cached_attention.comp", args 6, writes 8, [M =
+        "128", HQ = "6", HKV = "2", D = "16", C = "300", KV_BITS = "32", SCALE = "0.25",
+        WINDOW = "0", POS_WORD = "0", QUERY_ROWS = "4", LOCAL = "64", LIVE = "1"]
+    ),
+    kernel!(
+        "matmul_f32_m128_k96_n96_add", "linear.comp", args 5, writes 4, [M = "128", K =
+        "96", N = "96", WEIGHT_BITS = "32", ACT = "0", BIAS = "0", RESIDUAL = "1", LIVE =
+        "1", THREAD_ROWS = "8", LOCAL = "64", UNITS = "4", NORM = "0", EPS = "0.0"]
+    ),
+    kernel!(
+        "gated_matmul_f32_m128_k96_n256_rms_silu", "gated_linear.comp", args 5, writes 4,
+        [M = "128", K = "96", N = "256", WEIGHT_BITS = "32", ACT = "15", LIVE = "1",
+        THREAD_ROWS = "8", LOCAL = "64", UNITS = "4", NORM = "1", EPS = "1e-5"]
+    ),
+    kernel!(
+        "matmul_f32_m128_k256_n96_add", "linear.comp", args 5, writes 4, [M = "128", K =
+        "256", N = "96", WEIGHT_BITS = "32", ACT = "0", BIAS = "0", RESIDUAL = "1", LIVE
+        = "1", THREAD_ROWS = "8", LOCAL = "64", UNITS = "4", NORM = "0", EPS = "0.0"]
+    ),
+    kernel!(
+        "last_row_f32_m128_k96", "last_row.comp", args 3, writes 4, [M = "128", K = "96",
+        ROWS_WORD = "1"]
+    ),
+    kernel!(
+        "matvec_f32_m1_k96_n320_rms", "linear.comp", args 5, writes 4, [M = "1", K =
+        "96", N = "320", WEIGHT_BITS = "32", ACT = "0", BIAS = "0", RESIDUAL = "0", LIVE
+        = "1", THREAD_ROWS = "0", LOCAL = "32", UNITS = "4", NORM = "1", EPS = "1e-5"]
+    ),
+    kernel!(
+        "argmax_f32_n320", "argmax.comp", args 4, writes 14, [V = "320", LOCAL = "256"]
+    ),
+    kernel!(
+        "gather_f32_m1_k96_rows320", "gather_rows.comp", args 4, writes 4, [M = "1", K =
+        "96", ROWS = "320", WEIGHT_BITS = "32", LIVE = "1"]
+    ),
+    kernel!(
+        "qkv_f32_m1_k96_h6_2_d16_c300_rms", "qkv.comp", args 11, writes 28, [M = "1", K =
+        "96", HQ = "6", HKV = "2", D = "16", C = "300", WEIGHT_BITS = "32", KV_BITS =
+        "32", BIAS = "0", ROTARY = "16", TABLE = "300", INTERLEAVED = "0", QUADS = "1",
+        POS_WORD = "0", ROWS_WORD = "1", LIVE = "1", THREAD_ROWS = "0", LOCAL = "32",
+        UNITS = "4", NORM = "1", EPS = "1e-5"]
+    ),
+    kernel!(
+        "attend_f32_m1_h6_2_d16_c300", "cached_attention.comp", args 6, writes 8, [M =
+        "1", HQ = "6", HKV = "2", D = "16", C = "300", KV_BITS = "32", SCALE = "0.25",
+        WINDOW = "0", POS_WORD = "0", QUERY_ROWS = "1", LOCAL = "64", LIVE = "1"]
+    ),
+    kernel!(
+        "matvec_f32_m1_k96_n96_add", "linear.comp", args 5, writes 4, [M = "1", K = "96",
+        N = "96", WEIGHT_BITS = "32", ACT = "0", BIAS = "0", RESIDUAL = "1", LIVE = "1",
+        THREAD_ROWS = "0", LOCAL = "32", UNITS = "4", NORM = "0", EPS = "0.0"]
+    ),
+    kernel!(
+        "gated_matvec_f32_m1_k96_n256_rms_silu", "gated_linear.comp", args 5, writes 4,
+        [M = "1", K = "96", N = "256", WEIGHT_BITS = "32", ACT = "15", LIVE = "1",
+        THREAD_ROWS = "0", LOCAL = "32", UNITS = "4", NORM = "1", EPS = "1e-5"]
+    ),
+    kernel!(
+        "matvec_f32_m1_k256_n96_add", "linear.comp", args 5, writes 4, [M = "1", K =
+        "256", N = "96", WEIGHT_BITS = "32", ACT = "0", BIAS = "0", RESIDUAL = "1", LIVE
+        = "1", THREAD_ROWS = "0", LOCAL = "32", UNITS = "4", NORM = "0", EPS = "0.0"]
+    ),
+    kernel!(
+        "last_row_f32_m1_k96", "last_row.comp", args 3, writes 4, [M = "1", K = "96",
+        ROWS_WORD = "1"]
+    ),
+];
+static TENSORS: &[Tensor] = &[
+    tensor!("model.embed_tokens.weight", rows_f32, [320, 96], 122880),
+    tensor!(
+        "model.layers.0.self_attn.q_proj.weight_T+model.layers.0.self_attn.k_proj.weight_T+model.layers.0.self_attn.v_proj.weight_T",
+        rows_f32, [160, 96], 61440
+    ),
+    tensor!("model.layers.0.input_layernorm.weight", rows_f32, [96], 384),
+    tensor!(
+        "/model/rotary_emb/Unsqueeze_2_output_0.cos_table", rows_f32, [300, 8], 9600
+    ),
+    tensor!(
+        "/model/rotary_emb/Unsqueeze_3_output_0.sin_table", rows_f32, [300, 8], 9600
+    ),
+    tensor!("model.layers.0.self_attn.o_proj.weight_T", rows_f32, [96, 96], 36864),
+    tensor!(
+        "model.layers.0.mlp.gate_proj.weight_T+model.layers.0.mlp.up_proj.weight_T",
+        rows_f32, [512, 96], 196608
+    ),
+    tensor!("model.layers.0.post_attention_layernorm.weight", rows_f32, [96], 384),
+    tensor!("model.layers.0.mlp.down_proj.weight_T", rows_f32, [96, 256], 98304),
+    tensor!(
+        "model.layers.1.self_attn.q_proj.weight_T+model.layers.1.self_attn.k_proj.weight_T+model.layers.1.self_attn.v_proj.weight_T",
+        rows_f32, [160, 96], 61440
+    ),
+    tensor!("model.layers.1.input_layernorm.weight", rows_f32, [96], 384),
+    tensor!("model.layers.1.self_attn.o_proj.weight_T", rows_f32, [96, 96], 36864),
+    tensor!(
+        "model.layers.1.mlp.gate_proj.weight_T+model.layers.1.mlp.up_proj.weight_T",
+        rows_f32, [512, 96], 196608
+    ),
+    tensor!("model.layers.1.post_attention_layernorm.weight", rows_f32, [96], 384),
+    tensor!("model.layers.1.mlp.down_proj.weight_T", rows_f32, [96, 256], 98304),
+    tensor!("lm_head.weight_T", rows_f32, [320, 96], 122880),
+    tensor!("model.norm.weight", rows_f32, [96], 384),
+];
+static STATES: &[State] = &[
+    state!("past_key_values.0.key", 38400, [1, 2, 300, 16], Elem::F32),
+    state!("past_key_values.0.value", 38400, [1, 2, 300, 16], Elem::F32),
+    state!("past_key_values.1.key", 38400, [1, 2, 300, 16], Elem::F32),
+    state!("past_key_values.1.value", 38400, [1, 2, 300, 16], Elem::F32),
+];
+static BUCKETS: &[Bucket] = &[
+    Bucket {
+        name: Borrowed("prefill"),
+        rows: 128,
+        arena_bytes: 229376,
+        inputs: Borrowed(&[]),
+        outputs: Borrowed(&[]),
+        blocks: Borrowed(BUCKET_PREFILL),
+    },
+    Bucket {
+        name: Borrowed("decode"),
+        rows: 1,
+        arena_bytes: 2048,
+        inputs: Borrowed(&[]),
+        outputs: Borrowed(&[]),
+        blocks: Borrowed(BUCKET_DECODE),
+    },
+];
+static BUCKET_PREFILL: &[Block] = &[
+    Block {
+        phase: Phase::Body,
+        table: Borrowed(BUCKET_PREFILL_0_TABLE),
+        dispatches: Borrowed(BUCKET_PREFILL_0_ROWS),
+    },
+    Block {
+        phase: Phase::Body,
+        table: Borrowed(BUCKET_PREFILL_1_TABLE),
+        dispatches: Borrowed(BUCKET_PREFILL_1_ROWS),
+    },
+    Block {
+        phase: Phase::Head,
+        table: Borrowed(BUCKET_PREFILL_2_TABLE),
+        dispatches: Borrowed(BUCKET_PREFILL_2_ROWS),
+    },
+];
+static BUCKET_PREFILL_0_TABLE: &[List<Arg>] = &[columns!()];
+static BUCKET_PREFILL_0_ROWS: &[Dispatch] = &[
+    row!(
+        GATHER_F32_M128_K96_ROWS320, [192, 1, 1], [Weight(0), Tokens, Arena(0), Step], +,
+        "/model/embed_tokens/Gather [1, 128, 96]"
+    ),
+];
+static BUCKET_PREFILL_1_TABLE: &[List<Arg>] = &[
+    columns!(
+        Weight(1), Arg::State(0), Arg::State(1), Weight(2), Weight(5), Weight(6),
+        Weight(7), Weight(8)
+    ),
+    columns!(
+        Weight(9), Arg::State(2), Arg::State(3), Weight(10), Weight(11), Weight(12),
+        Weight(13), Weight(14)
+    ),
+];
+static BUCKET_PREFILL_1_ROWS: &[Dispatch] = &[
+    row!(
+        QKV_F32_M128_K96_H6_2_D16_C300_RMS, [3, 2, 1], [Arena(0), Column(0),
+        Arena(49152), Column(1), Column(2), Step, Step, Step, Column(3), Weight(3),
+        Weight(4)], +, "/model/layers.{l}/self_attn/Add [1, 6, 128, 16]"
+    ),
+    row!(
+        ATTEND_F32_M128_H6_2_D16_C300, [6, 32, 1], [Arena(49152), Column(1), Column(2),
+        Arena(98304), Step, Step], +, "/model/layers.{l}/self_attn/MatMul_1 [1, 128, 96]"
+    ),
+    row!(
+        MATMUL_F32_M128_K96_N96_ADD, [2, 2, 1], [Arena(98304), Column(4), Arena(49152),
+        Step, Arena(0)], +, "/model/layers.{l}/Add [1, 128, 96]"
+    ),
+    row!(
+        GATED_MATMUL_F32_M128_K96_N256_RMS_SILU, [8, 2, 1], [Arena(49152), Column(5),
+        Arena(98304), Step, Column(6)], +, "/model/layers.{l}/mlp/Mul [1, 128, 256]"
+    ),
+    row!(
+        MATMUL_F32_M128_K256_N96_ADD, [2, 2, 1], [Arena(98304), Column(7), Arena(0),
+        Step, Arena(49152)], +, "/model/layers.{l}/Add_1 [1, 128, 96]"
+    ),
+];
+static BUCKET_PREFILL_2_TABLE: &[List<Arg>] = &[columns!()];
+static BUCKET_PREFILL_2_ROWS: &[Dispatch] = &[
+    row!(
+        LAST_ROW_F32_M128_K96, [2, 1, 1], [Arena(0), Step, Arena(49152)], +,
+        "last_row [1, 1, 96]"
+    ),
+    row!(
+        MATVEC_F32_M1_K96_N320_RMS, [20, 1, 1], [Arena(49152), Weight(15), Logits, Step,
+        Weight(16)], +, "/lm_head/MatMul [1, 1, 320]"
+    ),
+    row!(ARGMAX_F32_N320, [1, 1, 1], [Logits, Step, Tokens, Ring], +, "next token [320]"),
+];
+static BUCKET_DECODE: &[Block] = &[
+    Block {
+        phase: Phase::Body,
+        table: Borrowed(BUCKET_DECODE_0_TABLE),
+        dispatches: Borrowed(BUCKET_DECODE_0_ROWS),
+    },
+    Block {
+        phase: Phase::Body,
+        table: Borrowed(BUCKET_DECODE_1_TABLE),
+        dispatches: Borrowed(BUCKET_DECODE_1_ROWS),
+    },
+    Block {
+        phase: Phase::Head,
+        table: Borrowed(BUCKET_DECODE_2_TABLE),
+        dispatches: Borrowed(BUCKET_DECODE_2_ROWS),
+    },
+];
+static BUCKET_DECODE_0_TABLE: &[List<Arg>] = &[columns!()];
+static BUCKET_DECODE_0_ROWS: &[Dispatch] = &[
+    row!(
+        GATHER_F32_M1_K96_ROWS320, [2, 1, 1], [Weight(0), Tokens, Arena(0), Step], +,
+        "/model/embed_tokens/Gather [1, 1, 96]"
+    ),
+];
+static BUCKET_DECODE_1_TABLE: &[List<Arg>] = &[
+    columns!(
+        Weight(1), Arg::State(0), Arg::State(1), Weight(2), Weight(5), Weight(6),
+        Weight(7), Weight(8)
+    ),
+    columns!(
+        Weight(9), Arg::State(2), Arg::State(3), Weight(10), Weight(11), Weight(12),
+        Weight(13), Weight(14)
+    ),
+];
+static BUCKET_DECODE_1_ROWS: &[Dispatch] = &[
+    row!(
+        QKV_F32_M1_K96_H6_2_D16_C300_RMS, [10, 1, 1], [Arena(0), Column(0), Arena(512),
+        Column(1), Column(2), Step, Step, Step, Column(3), Weight(3), Weight(4)], +,
+        "/model/layers.{l}/self_attn/Add [1, 6, 1, 16]"
+    ),
+    row!(
+        ATTEND_F32_M1_H6_2_D16_C300, [6, 1, 1], [Arena(512), Column(1), Column(2),
+        Arena(1024), Step, Step], +, "/model/layers.{l}/self_attn/MatMul_1 [1, 1, 96]"
+    ),
+    row!(
+        MATVEC_F32_M1_K96_N96_ADD, [6, 1, 1], [Arena(1024), Column(4), Arena(512), Step,
+        Arena(0)], +, "/model/layers.{l}/Add [1, 1, 96]"
+    ),
+    row!(
+        GATED_MATVEC_F32_M1_K96_N256_RMS_SILU, [32, 1, 1], [Arena(512), Column(5),
+        Arena(1024), Step, Column(6)], +, "/model/layers.{l}/mlp/Mul [1, 1, 256]"
+    ),
+    row!(
+        MATVEC_F32_M1_K256_N96_ADD, [6, 1, 1], [Arena(1024), Column(7), Arena(0), Step,
+        Arena(512)], +, "/model/layers.{l}/Add_1 [1, 1, 96]"
+    ),
+];
+static BUCKET_DECODE_2_TABLE: &[List<Arg>] = &[columns!()];
+static BUCKET_DECODE_2_ROWS: &[Dispatch] = &[
+    row!(
+        LAST_ROW_F32_M1_K96, [2, 1, 1], [Arena(0), Step, Arena(512)], +,
+        "last_row [1, 1, 96]"
+    ),
+    row!(
+        MATVEC_F32_M1_K96_N320_RMS, [20, 1, 1], [Arena(512), Weight(15), Logits, Step,
+        Weight(16)], +, "/lm_head/MatMul [1, 1, 320]"
+    ),
+    row!(ARGMAX_F32_N320, [1, 1, 1], [Logits, Step, Tokens, Ring], +, "next token [320]"),
+];

@@ -41,11 +41,11 @@ bench: model ## speed of model=NAME (args="…" for bin/NAME bench)
 	@bin/$(model) bench $(args)
 
 verify: model ## compare model=NAME with its golden file
-	@bin/$(model) verify $(args)
+	@bin/$(model) verify --lengths $(args)
 
 device: model ## on a real GPU: devices found, verify, bench of model=NAME
 	@bin/$(model) --list-devices
-	@bin/$(model) verify $(args)
+	@bin/$(model) verify --lengths $(args)
 	@bin/$(model) bench $(args)
 
 loc: ## hand-written files and functions that have grown too long

@@ -87,7 +87,7 @@ pub struct Engine {
     /// Weight pool to use: a file, or synthetic:SEED for pseudo-random weights
     #[arg(long, global = true, value_name = "FILE|synthetic:SEED")]
     pub weights: Option<String>,
-    /// Decode steps in one submission
+    /// Decode steps in one submission [default: 8; 1 for answers on a CPU device]
     #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=256))]
     pub steps: Option<u32>,
 }

@@ -11,6 +11,7 @@ use super::info::Info;
 use super::open;
 use super::out::{Out, remark, remark_to_person};
 use super::profile::Runs;
+use crate::engine::Engine;
 use crate::error::{Error, Kind, Result};
 use crate::model::Model;
 use crate::recorder::Part;
@@ -22,7 +23,7 @@ use crate::{bench, device, npz};
 pub struct Call<'a> {
     pub model: &'a Model,
     pub setting: Setting<'a>,
-    pub engine: &'a args::Engine,
+    pub flags: &'a args::Engine,
 }
 
 impl Call<'_> {
@@ -30,12 +31,28 @@ impl Call<'_> {
         self.setting.codec.map_or(&[], |c| c.stops())
     }
 
-    /// A session; with `stops`, answers end where the model's do.
-    pub fn session(&self, stops: bool, timestamps: bool) -> Result<Session> {
+    /// A session that measures; with `stops`, answers end where the model's do.
+    fn session(&self, stops: bool, timestamps: bool) -> Result<Session> {
+        let options = session::Options::default();
+        let engine = self.engine(timestamps)?;
+        self.session_on(engine, stops, options.steps)
+    }
+
+    /// A session for answers. A CPU device takes so long for a token that each is shown by itself.
+    pub fn answering(&self) -> Result<Session> {
+        let engine = self.engine(false)?;
+        let slow = engine.device().info().kind == "cpu";
+        let steps = if slow { 1 } else { session::Options::default().steps };
+        self.session_on(engine, true, steps)
+    }
+
+    fn engine(&self, timestamps: bool) -> Result<Engine> {
         self.setting.decoder()?;
-        let engine = open::engine(self.model, self.setting.program.clone(), self.engine, timestamps)?;
-        let defaults = session::Options::default();
-        let options = session::Options { steps: self.engine.steps.unwrap_or(defaults.steps), ..defaults };
+        open::engine(self.model, self.setting.program.clone(), self.flags, timestamps)
+    }
+
+    fn session_on(&self, engine: Engine, stops: bool, steps: u32) -> Result<Session> {
+        let options = session::Options { steps: self.flags.steps.unwrap_or(steps), ..Default::default() };
         Session::new(engine, if stops { self.stops() } else { &[] }, options)
     }
 
@@ -113,7 +130,7 @@ impl Call<'_> {
     }
 
     pub fn info(&self, options: &args::Info, out: &mut Out) -> Result<()> {
-        let device = open::device(self.engine);
+        let device = open::device(self.flags);
         let info = Info::new(self.setting.program, &self.model.card, self.stops().to_vec(), device);
         if options.json { out.json(&info.json()) } else { out.text(&info.text()) }
     }
@@ -128,7 +145,7 @@ impl Call<'_> {
             all.push(Runs { bucket: name(decoder.prefill), runs: vec![prefill] });
             all.push(Runs { bucket: name(decoder.decode), runs: decode });
         } else {
-            let mut engine = open::engine(self.model, program.clone(), self.engine, true)?;
+            let mut engine = open::engine(self.model, program.clone(), self.flags, true)?;
             for (i, bucket) in program.buckets.iter().enumerate() {
                 let mut runs = Vec::new();
                 for _ in 0..options.tokens {
@@ -153,7 +170,7 @@ impl Call<'_> {
             return Err(error.hint(format!("give it a prompt: {} \"…\"", program.name)));
         }
         let inputs = options.inputs.as_deref().map(npz::read).transpose()?.unwrap_or_default();
-        let mut engine = open::engine(self.model, program.clone(), self.engine, false)?;
+        let mut engine = open::engine(self.model, program.clone(), self.flags, false)?;
         let ports: Vec<&str> = program.buckets.iter().take(1).flat_map(|b| b.inputs.iter()).map(|p| &*p.name).collect();
         // A missing array is an error; one too many cannot be a mistyped input, then.
         let (named, others): (Vec<_>, Vec<_>) =

@@ -62,7 +62,7 @@ fn execute(model: &Model, program: &crate::program::Program, args: &Args) -> Res
     }
     let codec = model.text.as_ref().map(Codec::new).transpose()?;
     let setting = Setting { program, text: model.text.as_ref(), codec: codec.as_ref() };
-    let call = Call { model, setting, engine: &args.engine };
+    let call = Call { model, setting, flags: &args.engine };
     match &args.command {
         Some(Command::Bench(options)) => call.bench(options, &mut out),
         Some(Command::Verify(options)) => call.verify(options, &mut out),
@@ -75,7 +75,7 @@ fn execute(model: &Model, program: &crate::program::Program, args: &Args) -> Res
             let terminal = io::stdin().is_terminal();
             let source = source::source(&args.prompt, &mut io::stdin().lock(), terminal)?;
             let lines = || Ok(Box::new(chat::Editor::new()?) as Box<dyn chat::Lines>);
-            answer::answer(&call.setting, args, source, || call.session(true, false), lines, &mut out)
+            answer::answer(&call.setting, args, source, || call.answering(), lines, &mut out)
         }
     }
 }

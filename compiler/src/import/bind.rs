@@ -259,7 +259,7 @@ impl Binder {
             }
         }
         let size = shape.iter().filter(|d| **d > 0).try_fold(1usize, |n, &d| n.checked_mul(d));
-        if !size.is_some_and(|n| n <= MAX_ELEMENTS) {
+        if size.is_none_or(|n| n > MAX_ELEMENTS) {
             found.push(format!("input '{}' of shape {shape:?} is too large", input.name));
         }
         let ok = found.is_empty();

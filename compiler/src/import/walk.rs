@@ -19,7 +19,7 @@ use std::collections::{HashMap, HashSet};
 /// Function calls and branches may nest this deep.
 const MAX_DEPTH: usize = 32;
 /// Nodes that a model may have once its functions are expanded.
-const MAX_NODES: usize = 1 << 20;
+const MAX_NODES: usize = 1 << 18;
 
 /// What became of one ONNX node.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -95,7 +95,7 @@ fn repeat(cx: &mut Cx, x: ValueId, heads: usize, label: &str) -> Result<ValueId,
     if own == heads {
         return Ok(x);
     }
-    if own == 0 || heads % own != 0 {
+    if own == 0 || !heads.is_multiple_of(own) {
         return Err(invalid(format!("{heads} query heads cannot share {own} key heads")));
     }
     let grouped = cx.reshape(x, &[b, own, 1, t, d], &format!("{label}_grouped"))?;

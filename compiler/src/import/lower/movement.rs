@@ -54,7 +54,7 @@ fn reshape(cx: &mut Cx, call: &Call) -> Outcome {
     let misfit = || invalid(format!("an input of shape {from:?} cannot become {given:?}"));
     let rest = rest.ok_or_else(misfit)?;
     if let Some(i) = open {
-        if rest == 0 || total % rest != 0 {
+        if rest == 0 || !total.is_multiple_of(rest) {
             return Err(misfit());
         }
         shape[i] = total / rest;

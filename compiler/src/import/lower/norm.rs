@@ -176,7 +176,7 @@ fn group_norm(cx: &mut Cx, call: &Call) -> Outcome {
     let shape = cx.shape(x);
     let groups = call.attrs.int("num_groups")?.and_then(|g| usize::try_from(g).ok()).filter(|g| *g > 0);
     let groups = groups.ok_or_else(|| invalid("num_groups must be at least 1"))?;
-    if shape.len() < 2 || shape[1] % groups != 0 {
+    if shape.len() < 2 || !shape[1].is_multiple_of(groups) {
         return Err(invalid(format!("shape {shape:?} does not divide into {groups} groups")));
     }
     let per_group = shape[1..].iter().product::<usize>() / groups;

@@ -102,10 +102,10 @@ fn window(cx: &Cx, call: &Call, x: ValueId, weight: Option<&[usize]>, ceil: bool
 /// Pads that make the output ceil(input / stride); the odd one goes to the end (`upper`) or the beginning.
 fn same_pads(window: &mut Window, input: &[usize], upper: bool) {
     let n = input.len();
-    for i in 0..n {
-        let out = input[i].div_ceil(window.strides[i]);
+    for (i, &extent) in input.iter().enumerate() {
+        let out = extent.div_ceil(window.strides[i]);
         let span = (window.kernel[i] - 1) * window.dilations[i] + 1;
-        let total = (out.saturating_sub(1) * window.strides[i] + span).saturating_sub(input[i]);
+        let total = (out.saturating_sub(1) * window.strides[i] + span).saturating_sub(extent);
         let (small, large) = (total / 2, total - total / 2);
         (window.pads[i], window.pads[n + i]) = if upper { (small, large) } else { (large, small) };
     }

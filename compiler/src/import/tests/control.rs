@@ -1,73 +1,10 @@
 //! Branches and loops, in models built here.
 
+use super::build::*;
 use super::f32s;
-use crate::error::Result;
-use crate::graph::Graph;
 use crate::graph::eval::{Array, run};
-use crate::import::{Options, load_bytes};
-use onnx_ir::{AttributeProto, AttributeType, GraphProto, Message, ModelProto, NodeProto, TensorProto, ValueInfoProto};
+use onnx_ir::{GraphProto, TensorProto, ValueInfoProto};
 use std::collections::HashMap;
-use std::path::Path;
-
-const FLOAT: i32 = 1;
-const INT: i32 = 7;
-const BOOL: i32 = 9;
-
-fn node(op: &str, inputs: &[&str], outputs: &[&str]) -> NodeProto {
-    let mut n = NodeProto::new();
-    n.op_type = op.into();
-    n.input = inputs.iter().map(|s| s.to_string()).collect();
-    n.output = outputs.iter().map(|s| s.to_string()).collect();
-    n
-}
-
-fn with_graph(mut n: NodeProto, name: &str, graph: GraphProto) -> NodeProto {
-    let mut a = AttributeProto::new();
-    a.name = name.into();
-    a.type_ = AttributeType::GRAPH.into();
-    a.g = Some(graph).into();
-    n.attribute.push(a);
-    n
-}
-
-fn value(name: &str, dtype: i32, shape: &[i64]) -> ValueInfoProto {
-    let mut v = ValueInfoProto::new();
-    v.name = name.into();
-    let tensor = v.type_.mut_or_insert_default().mut_tensor_type();
-    tensor.elem_type = dtype;
-    let dims = &mut tensor.shape.mut_or_insert_default().dim;
-    for d in shape {
-        dims.push(Default::default());
-        dims.last_mut().unwrap().set_dim_value(*d);
-    }
-    v
-}
-
-fn scalar(name: &str, dtype: i32, bytes: &[u8]) -> TensorProto {
-    let mut t = TensorProto::new();
-    t.name = name.into();
-    t.data_type = dtype;
-    t.raw_data = bytes.to_vec().into();
-    t
-}
-
-fn graph(nodes: Vec<NodeProto>, inputs: Vec<ValueInfoProto>, outputs: &[&str]) -> GraphProto {
-    let mut g = GraphProto::new();
-    g.name = "g".into();
-    g.node = nodes;
-    g.input = inputs;
-    g.output = outputs.iter().map(|name| value(name, FLOAT, &[])).collect();
-    g
-}
-
-fn import(graph: GraphProto) -> Result<Graph> {
-    let mut model = ModelProto::new();
-    model.ir_version = 8;
-    model.opset_import.push(Default::default());
-    model.opset_import[0].version = 17;
-    model.graph = Some(graph).into();
-    load_bytes(&model.write_to_bytes().unwrap(), Path::new("."), &Options::default())
-}
 
 /// The loop doubles `s` and gives what it was before: `most` times, or as long as it says.
 fn doubling(most: &str, extra: Vec<ValueInfoProto>, initial: Vec<TensorProto>, condition: &str) -> GraphProto {

@@ -1,8 +1,13 @@
 //! Tests of the front end as a whole: real exports against their references, small hand-made models against their meaning.
 
+mod build;
 mod control;
 mod fixtures;
+mod hostile;
+mod models;
 mod npz;
+mod reports;
+mod weights;
 
 use crate::graph::eval::{Array, Values, run};
 use crate::graph::{DType, Graph};

@@ -5,6 +5,8 @@ mod fused;
 mod movement;
 mod product;
 mod reduce;
+#[cfg(test)]
+mod tests;
 
 use super::operands::arity;
 use super::{DType, Op, Ty};

@@ -6,7 +6,7 @@ mod control;
 use super::attrs::{Attrs, Given};
 use super::bind::{self, declared};
 use super::external::{self, Files};
-use super::functions::{self, Function, Functions};
+use super::functions::{self, Functions};
 use super::lower::{self, Call, Cx, Refusal, invalid, unsupported};
 use super::order::{self, label, reads};
 use super::proto::{Model, Opsets, domain_name};
@@ -312,7 +312,7 @@ impl<'a> Walker<'a> {
                 "Scan" => return Err(unsupported("Scan is not supported; export with its loop unrolled")),
                 op if lower::sequence::is_sequence(op) => {
                     self.cx.at = name;
-                    return lower::sequence::lower(&mut self.cx, op, &inputs, &attrs, node.output.len());
+                    return lower::sequence::lower(&mut self.cx, op, &inputs, &attrs);
                 }
                 _ => {}
             }
@@ -358,34 +358,6 @@ impl<'a> Walker<'a> {
         let outcome = body(self).map(|()| results.map(|n| self.lookup(n).cloned().unwrap_or(Slot::Unknown)).collect());
         self.scopes.pop();
         Ok(outcome?)
-    }
-
-    fn call(
-        &mut self,
-        function: &'a Function<'a>,
-        inputs: Vec<Option<Slot>>,
-        attrs: Attrs<'a>,
-        name: &str,
-    ) -> Result<Vec<Slot>, Refusal> {
-        let mut given = attrs.given();
-        for default in function.defaults {
-            given.entry(&default.name).or_insert(default);
-        }
-        let mut slots: HashMap<&'a str, Slot> = HashMap::new();
-        for (formal, slot) in function.inputs.iter().zip(inputs) {
-            if let Some(slot) = slot {
-                slots.insert(formal, slot);
-            }
-        }
-        let scope = Scope { slots, given, opsets: &function.opsets, prefix: format!("{name}/"), sees_outer: false };
-        let results: Vec<&'a str> = function.outputs.iter().map(String::as_str).collect();
-        self.nested(scope, results.clone().into_iter(), |walker| {
-            // An optional input that the call leaves out reads as absent.
-            let known = |n: &str| function.inputs.iter().any(|i| i == n);
-            let order = order::sort(function.nodes, &known)?;
-            let (live, needed) = live(function.nodes, &order, &results);
-            walker.body(function.nodes, &live, &needed)
-        })
     }
 }
 

@@ -24,13 +24,7 @@ pub fn is_sequence(op: &str) -> bool {
 }
 
 /// Lowers a sequence operator.
-pub fn lower(
-    cx: &mut Cx,
-    op: &str,
-    inputs: &[Option<Slot>],
-    attrs: &Attrs,
-    _outputs: usize,
-) -> Result<Vec<Slot>, Refusal> {
+pub fn lower(cx: &mut Cx, op: &str, inputs: &[Option<Slot>], attrs: &Attrs) -> Result<Vec<Slot>, Refusal> {
     let one = |slot: Slot| Ok(vec![slot]);
     match op {
         "SequenceEmpty" => one(Slot::Sequence(vec![])),

@@ -1,10 +1,12 @@
-//! Control flow. In: an If or a Loop. Out: the taken branch, or the body once an iteration. Promise: a course that depends on
-//! data is refused; a loop ends.
+//! Control flow. In: a function call, an If or a Loop. Out: the body, the taken branch, or the body once an iteration. Promise: a
+//! course that depends on data is refused; a loop ends.
 
-use super::{Scope, Slot, Walker};
+use super::{Scope, Slot, Walker, live};
 use crate::graph::{DType, Op, ValueId};
 use crate::import::attrs::Attrs;
+use crate::import::functions::Function;
 use crate::import::lower::{Refusal, invalid, unsupported};
+use crate::import::order;
 use onnx_ir::GraphProto;
 use std::collections::HashMap;
 
@@ -12,6 +14,35 @@ use std::collections::HashMap;
 const MAX_TRIPS: i64 = 1 << 12;
 
 impl<'a> Walker<'a> {
+    /// A function call: its body in a scope that sees nothing else.
+    pub(super) fn call(
+        &mut self,
+        function: &'a Function<'a>,
+        inputs: Vec<Option<Slot>>,
+        attrs: Attrs<'a>,
+        name: &str,
+    ) -> Result<Vec<Slot>, Refusal> {
+        let mut given = attrs.given();
+        for default in function.defaults {
+            given.entry(&default.name).or_insert(default);
+        }
+        let mut slots: HashMap<&'a str, Slot> = HashMap::new();
+        for (formal, slot) in function.inputs.iter().zip(inputs) {
+            if let Some(slot) = slot {
+                slots.insert(formal, slot);
+            }
+        }
+        let scope = Scope { slots, given, opsets: &function.opsets, prefix: format!("{name}/"), sees_outer: false };
+        let results: Vec<&'a str> = function.outputs.iter().map(String::as_str).collect();
+        self.nested(scope, results.clone().into_iter(), |walker| {
+            // An optional input that the call leaves out reads as absent.
+            let known = |n: &str| function.inputs.iter().any(|i| i == n);
+            let order = order::sort(function.nodes, &known)?;
+            let (live, needed) = live(function.nodes, &order, &results);
+            walker.body(function.nodes, &live, &needed)
+        })
+    }
+
     pub(super) fn branch(
         &mut self,
         inputs: &[Option<Slot>],

@@ -19,8 +19,9 @@ const GUESS: usize = 128;
 pub fn manifest(onnx: &Path) -> Result<String> {
     let place = Place::of(onnx)?;
     let inspection = inspect(&place.model)?;
-    let mut out = head(&place, &inspection, "fp16");
-    match Decoder::of(&inspection) {
+    let decoder = Decoder::of(&inspection);
+    let mut out = head(&place, &inspection, if decoder.is_some() { "fp16" } else { "fp32" });
+    match decoder {
         Some(decoder) => {
             let context = place.context();
             let _ = writeln!(out, "context = {context}");

@@ -2,7 +2,7 @@
 //! all that is missing is found before any work begins.
 
 use crate::error::{Error, Result};
-use crate::import::Bindings;
+use crate::import::{Bindings, inspect};
 use crate::init;
 use crate::manifest::{self, Bucket, Manifest, Text};
 use crate::plan::{Lock, Precision};
@@ -90,10 +90,10 @@ impl Job {
         if let Some(dims) = &wish.dims {
             as_it_stands(&mut manifest, dims, wish.precision);
         }
-        let mut folders = Folders::of(wish, &manifest, &home);
+        let folders = Folders::of(wish, &manifest, &home);
         let graphs = graphs(wish, &manifest, &folders)?;
-        if made.is_some() {
-            folders.0.retain(|f| *f != home);
+        if let Some(dims) = &wish.dims {
+            known_symbols(dims, &graphs)?;
         }
         let text = manifest.text.as_ref().map(|t| text(t, &folders)).transpose()?;
         let golden = manifest.golden.as_ref().map(|g| read(&home.join(g))).transpose()?;
@@ -145,6 +145,20 @@ fn as_it_stands(m: &mut Manifest, dims: &Bindings, precision: Option<Precision>)
     let graph = m.buckets.first().map(|b| b.graph.clone()).unwrap_or_default();
     m.graphs.retain(|name, _| *name == graph);
     m.buckets = vec![Bucket { name: "run".into(), graph, rows: 1, dims: dims.clone() }];
+}
+
+/// A symbol that the graph does not have is a slip of the pen.
+fn known_symbols(dims: &Bindings, graphs: &BTreeMap<String, PathBuf>) -> Result<()> {
+    for path in graphs.values() {
+        let symbols = inspect(path)?.symbols;
+        if let Some(unknown) = dims.keys().find(|name| !symbols.contains(*name)) {
+            let known: Vec<&str> = symbols.iter().map(String::as_str).collect();
+            let known = if known.is_empty() { "none".to_string() } else { known.join(", ") };
+            let what = format!("the graph has no dimension '{unknown}'; its symbols: {known}");
+            return Err(Error::new("dims", what).at(path.display().to_string()));
+        }
+    }
+    Ok(())
 }
 
 impl Folders {

@@ -11,6 +11,9 @@ use onnxcast_runtime::step::{MAX_STOPS, Step};
 use onnxcast_runtime::weights::WeightSource;
 use std::path::{Path, PathBuf};
 
+#[path = "generate/raw.rs"]
+mod raw;
+
 fn project() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
@@ -30,7 +33,11 @@ fn decoder(path: &str, context: usize, rows: usize, precision: Precision) -> Eng
     let lock = Lock::default();
     let request =
         Request { name: "test", precision, context: Some(context), buckets: &buckets, lock: &lock, select: &Shaders };
-    let plan = plan::assemble(&request).unwrap();
+    open(plan::assemble(&request).unwrap())
+}
+
+/// Packs the weights, compiles the kernels, uploads both.
+fn open(plan: plan::Plan) -> Engine {
     let weights = plan.pool.iter().map(|packed| {
         let mut bytes = Vec::new();
         plan::weights::pack(packed, &mut |piece| {

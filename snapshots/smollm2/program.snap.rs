@@ -2,6 +2,7 @@
 
 //! Kernels, extents and dispatches in the order in which they run.
 #![allow(clippy::unreadable_literal, unused_imports)]
+
 use onnxcast_runtime::program::Arg::{
     Arena, Column, Input, Logits, Output, Ring, Step, Tokens, Weight,
 };
@@ -11,6 +12,7 @@ use onnxcast_runtime::program::{
 };
 use onnxcast_runtime::{columns, kernel, port, row, state, tensor};
 use std::borrow::Cow::Borrowed;
+
 pub fn program() -> Program {
     Program {
         name: Borrowed("smollm2"),
@@ -27,6 +29,7 @@ pub fn program() -> Program {
         }),
     }
 }
+
 const GATHER_F16_M128_K576_ROWS49152: u32 = 0;
 const QKV_F16_M128_K576_H9_3_D64_C1024_RMS: u32 = 1;
 const ATTEND_F16_M128_H9_3_D64_C1024: u32 = 2;
@@ -43,6 +46,7 @@ const MATVEC_F16_M1_K576_N576_ADD: u32 = 12;
 const GATED_MATVEC_F16_M1_K576_N1536_RMS_SILU: u32 = 13;
 const MATVEC_F16_M1_K1536_N576_ADD: u32 = 14;
 const LAST_ROW_F32_M1_K576: u32 = 15;
+
 static KERNELS: &[Kernel] = &[
     kernel!(
         "gather_f16_m128_k576_rows49152", "gather_rows.comp", args 4, writes 4, [M =
@@ -128,6 +132,7 @@ static KERNELS: &[Kernel] = &[
         ROWS_WORD = "1"]
     ),
 ];
+
 static TENSORS: &[Tensor] = &[
     tensor!("model.embed_tokens.weight", rows_f16, [49152, 576], 56623104),
     tensor!(
@@ -498,6 +503,7 @@ static TENSORS: &[Tensor] = &[
     tensor!("model.layers.29.mlp.down_proj.weight_T", rows_f16, [576, 1536], 1769472),
     tensor!("model.norm.weight", rows_f32, [576], 2304),
 ];
+
 static STATES: &[State] = &[
     state!("past_key_values.0.key", 393216, [1, 3, 1024, 64], Elem::F16),
     state!("past_key_values.0.value", 393216, [1, 3, 1024, 64], Elem::F16),
@@ -560,6 +566,7 @@ static STATES: &[State] = &[
     state!("past_key_values.29.key", 393216, [1, 3, 1024, 64], Elem::F16),
     state!("past_key_values.29.value", 393216, [1, 3, 1024, 64], Elem::F16),
 ];
+
 static BUCKETS: &[Bucket] = &[
     Bucket {
         name: Borrowed("prefill"),
@@ -578,6 +585,7 @@ static BUCKETS: &[Bucket] = &[
         blocks: Borrowed(BUCKET_DECODE),
     },
 ];
+
 static BUCKET_PREFILL: &[Block] = &[
     Block {
         phase: Phase::Body,
@@ -595,6 +603,7 @@ static BUCKET_PREFILL: &[Block] = &[
         dispatches: Borrowed(BUCKET_PREFILL_2_ROWS),
     },
 ];
+
 static BUCKET_PREFILL_0_TABLE: &[List<Arg>] = &[columns!()];
 static BUCKET_PREFILL_0_ROWS: &[Dispatch] = &[
     row!(
@@ -602,6 +611,7 @@ static BUCKET_PREFILL_0_ROWS: &[Dispatch] = &[
         Step], +, "/model/embed_tokens/Gather [1, 128, 576]"
     ),
 ];
+
 static BUCKET_PREFILL_1_TABLE: &[List<Arg>] = &[
     columns!(
         Weight(1), Arg::State(0), Arg::State(1), Weight(2), Weight(5), Weight(6),
@@ -724,6 +734,7 @@ static BUCKET_PREFILL_1_TABLE: &[List<Arg>] = &[
         Weight(180), Weight(181), Weight(182)
     ),
 ];
+
 static BUCKET_PREFILL_1_ROWS: &[Dispatch] = &[
     row!(
         QKV_F16_M128_K576_H9_3_D64_C1024_RMS, [15, 2, 1], [Arena(0), Column(0),
@@ -748,6 +759,7 @@ static BUCKET_PREFILL_1_ROWS: &[Dispatch] = &[
         Step, Arena(294912)], +, "/model/layers.{l}/Add_1 [1, 128, 576]"
     ),
 ];
+
 static BUCKET_PREFILL_2_TABLE: &[List<Arg>] = &[columns!()];
 static BUCKET_PREFILL_2_ROWS: &[Dispatch] = &[
     row!(
@@ -763,6 +775,7 @@ static BUCKET_PREFILL_2_ROWS: &[Dispatch] = &[
         "next token [49152]"
     ),
 ];
+
 static BUCKET_DECODE: &[Block] = &[
     Block {
         phase: Phase::Body,
@@ -780,6 +793,7 @@ static BUCKET_DECODE: &[Block] = &[
         dispatches: Borrowed(BUCKET_DECODE_2_ROWS),
     },
 ];
+
 static BUCKET_DECODE_0_TABLE: &[List<Arg>] = &[columns!()];
 static BUCKET_DECODE_0_ROWS: &[Dispatch] = &[
     row!(
@@ -787,6 +801,7 @@ static BUCKET_DECODE_0_ROWS: &[Dispatch] = &[
         "/model/embed_tokens/Gather [1, 1, 576]"
     ),
 ];
+
 static BUCKET_DECODE_1_TABLE: &[List<Arg>] = &[
     columns!(
         Weight(1), Arg::State(0), Arg::State(1), Weight(2), Weight(5), Weight(6),
@@ -909,6 +924,7 @@ static BUCKET_DECODE_1_TABLE: &[List<Arg>] = &[
         Weight(180), Weight(181), Weight(182)
     ),
 ];
+
 static BUCKET_DECODE_1_ROWS: &[Dispatch] = &[
     row!(
         QKV_F16_M1_K576_H9_3_D64_C1024_RMS, [60, 1, 1], [Arena(0), Column(0),
@@ -932,6 +948,7 @@ static BUCKET_DECODE_1_ROWS: &[Dispatch] = &[
         Step, Arena(2304)], +, "/model/layers.{l}/Add_1 [1, 1, 576]"
     ),
 ];
+
 static BUCKET_DECODE_2_TABLE: &[List<Arg>] = &[columns!()];
 static BUCKET_DECODE_2_ROWS: &[Dispatch] = &[
     row!(

@@ -2,6 +2,7 @@
 
 //! Kernels, extents and dispatches in the order in which they run.
 #![allow(clippy::unreadable_literal, unused_imports)]
+
 use onnxcast_runtime::program::Arg::{
     Arena, Column, Input, Logits, Output, Ring, Step, Tokens, Weight,
 };
@@ -11,6 +12,7 @@ use onnxcast_runtime::program::{
 };
 use onnxcast_runtime::{columns, kernel, port, row, state, tensor};
 use std::borrow::Cow::Borrowed;
+
 pub fn program() -> Program {
     Program {
         name: Borrowed("tiny"),
@@ -27,6 +29,7 @@ pub fn program() -> Program {
         }),
     }
 }
+
 const GATHER_F32_M128_K96_ROWS320: u32 = 0;
 const QKV_F32_M128_K96_H6_2_D16_C300_RMS: u32 = 1;
 const ATTEND_F32_M128_H6_2_D16_C300: u32 = 2;
@@ -43,6 +46,7 @@ const MATVEC_F32_M1_K96_N96_ADD: u32 = 12;
 const GATED_MATVEC_F32_M1_K96_N256_RMS_SILU: u32 = 13;
 const MATVEC_F32_M1_K256_N96_ADD: u32 = 14;
 const LAST_ROW_F32_M1_K96: u32 = 15;
+
 static KERNELS: &[Kernel] = &[
     kernel!(
         "gather_f32_m128_k96_rows320", "gather_rows.comp", args 4, writes 4, [M = "128",
@@ -123,6 +127,7 @@ static KERNELS: &[Kernel] = &[
         ROWS_WORD = "1"]
     ),
 ];
+
 static TENSORS: &[Tensor] = &[
     tensor!("model.embed_tokens.weight", rows_f32, [320, 96], 122880),
     tensor!(
@@ -158,12 +163,14 @@ static TENSORS: &[Tensor] = &[
     tensor!("lm_head.weight_T", rows_f32, [320, 96], 122880),
     tensor!("model.norm.weight", rows_f32, [96], 384),
 ];
+
 static STATES: &[State] = &[
     state!("past_key_values.0.key", 38400, [1, 2, 300, 16], Elem::F32),
     state!("past_key_values.0.value", 38400, [1, 2, 300, 16], Elem::F32),
     state!("past_key_values.1.key", 38400, [1, 2, 300, 16], Elem::F32),
     state!("past_key_values.1.value", 38400, [1, 2, 300, 16], Elem::F32),
 ];
+
 static BUCKETS: &[Bucket] = &[
     Bucket {
         name: Borrowed("prefill"),
@@ -182,6 +189,7 @@ static BUCKETS: &[Bucket] = &[
         blocks: Borrowed(BUCKET_DECODE),
     },
 ];
+
 static BUCKET_PREFILL: &[Block] = &[
     Block {
         phase: Phase::Body,
@@ -199,6 +207,7 @@ static BUCKET_PREFILL: &[Block] = &[
         dispatches: Borrowed(BUCKET_PREFILL_2_ROWS),
     },
 ];
+
 static BUCKET_PREFILL_0_TABLE: &[List<Arg>] = &[columns!()];
 static BUCKET_PREFILL_0_ROWS: &[Dispatch] = &[
     row!(
@@ -206,6 +215,7 @@ static BUCKET_PREFILL_0_ROWS: &[Dispatch] = &[
         "/model/embed_tokens/Gather [1, 128, 96]"
     ),
 ];
+
 static BUCKET_PREFILL_1_TABLE: &[List<Arg>] = &[
     columns!(
         Weight(1), Arg::State(0), Arg::State(1), Weight(2), Weight(5), Weight(6),
@@ -216,6 +226,7 @@ static BUCKET_PREFILL_1_TABLE: &[List<Arg>] = &[
         Weight(13), Weight(14)
     ),
 ];
+
 static BUCKET_PREFILL_1_ROWS: &[Dispatch] = &[
     row!(
         QKV_F32_M128_K96_H6_2_D16_C300_RMS, [3, 2, 1], [Arena(0), Column(0),
@@ -239,6 +250,7 @@ static BUCKET_PREFILL_1_ROWS: &[Dispatch] = &[
         Step, Arena(49152)], +, "/model/layers.{l}/Add_1 [1, 128, 96]"
     ),
 ];
+
 static BUCKET_PREFILL_2_TABLE: &[List<Arg>] = &[columns!()];
 static BUCKET_PREFILL_2_ROWS: &[Dispatch] = &[
     row!(
@@ -251,6 +263,7 @@ static BUCKET_PREFILL_2_ROWS: &[Dispatch] = &[
     ),
     row!(ARGMAX_F32_N320, [1, 1, 1], [Logits, Step, Tokens, Ring], +, "next token [320]"),
 ];
+
 static BUCKET_DECODE: &[Block] = &[
     Block {
         phase: Phase::Body,
@@ -268,6 +281,7 @@ static BUCKET_DECODE: &[Block] = &[
         dispatches: Borrowed(BUCKET_DECODE_2_ROWS),
     },
 ];
+
 static BUCKET_DECODE_0_TABLE: &[List<Arg>] = &[columns!()];
 static BUCKET_DECODE_0_ROWS: &[Dispatch] = &[
     row!(
@@ -275,6 +289,7 @@ static BUCKET_DECODE_0_ROWS: &[Dispatch] = &[
         "/model/embed_tokens/Gather [1, 1, 96]"
     ),
 ];
+
 static BUCKET_DECODE_1_TABLE: &[List<Arg>] = &[
     columns!(
         Weight(1), Arg::State(0), Arg::State(1), Weight(2), Weight(5), Weight(6),
@@ -285,6 +300,7 @@ static BUCKET_DECODE_1_TABLE: &[List<Arg>] = &[
         Weight(13), Weight(14)
     ),
 ];
+
 static BUCKET_DECODE_1_ROWS: &[Dispatch] = &[
     row!(
         QKV_F32_M1_K96_H6_2_D16_C300_RMS, [10, 1, 1], [Arena(0), Column(0), Arena(512),
@@ -308,6 +324,7 @@ static BUCKET_DECODE_1_ROWS: &[Dispatch] = &[
         Arena(512)], +, "/model/layers.{l}/Add_1 [1, 1, 96]"
     ),
 ];
+
 static BUCKET_DECODE_2_TABLE: &[List<Arg>] = &[columns!()];
 static BUCKET_DECODE_2_ROWS: &[Dispatch] = &[
     row!(

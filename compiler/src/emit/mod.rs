@@ -77,5 +77,23 @@ fn source(assets: &Assets, tokens: TokenStream) -> Result<String> {
         env!("CARGO_PKG_VERSION"),
         assets.manifest
     );
-    Ok(header + &prettyplease::unparse(&file))
+    Ok(header + &spaced(&prettyplease::unparse(&file)))
+}
+
+/// Puts a blank line before every item, save within runs of imports, constants and module declarations.
+fn spaced(code: &str) -> String {
+    let mut out = String::new();
+    let mut before = "";
+    for line in code.lines() {
+        let word = |l: &str| l.split(' ').next().unwrap_or("").to_string();
+        let item = ["pub", "fn", "static", "const", "mod", "use", "///"].contains(&word(line).as_str());
+        let run = word(line) == word(before) && before.ends_with(';') || word(line) == "use" && before == "};";
+        if item && !run && !before.is_empty() && !before.starts_with("///") {
+            out.push('\n');
+        }
+        out += line;
+        out.push('\n');
+        before = line;
+    }
+    out
 }

@@ -1,0 +1,240 @@
+//! The compiler's command line: what it writes, what it refuses, and that a failure leaves nothing behind.
+
+use assert_cmd::assert::Assert;
+use std::fs;
+use std::path::{Path, PathBuf};
+use tempfile::TempDir;
+
+fn tree() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+/// A project of its own with the model `tiny` in it.
+fn project() -> TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    let home = dir.path().join("models/tiny");
+    fs::create_dir_all(&home).unwrap();
+    for entry in fs::read_dir(tree().join("models/tiny")).unwrap() {
+        let path = entry.unwrap().path();
+        fs::copy(&path, home.join(path.file_name().unwrap())).unwrap();
+    }
+    dir
+}
+
+fn onnxcast(dir: &Path, args: &[&str]) -> Assert {
+    let mut command = assert_cmd::Command::cargo_bin("onnxcast").unwrap();
+    command.current_dir(dir).args(args).timeout(std::time::Duration::from_secs(120)).assert()
+}
+
+fn stdout(assert: &Assert) -> String {
+    String::from_utf8(assert.get_output().stdout.clone()).unwrap()
+}
+
+/// The one line of a refusal. No panic, nothing on stdout.
+fn refusal(dir: &Path, args: &[&str]) -> String {
+    let assert = onnxcast(dir, args).code(1);
+    let text = String::from_utf8(assert.get_output().stderr.clone()).unwrap();
+    assert!(!text.contains("panicked"), "{args:?}: {text}");
+    assert!(text.starts_with("onnxcast: "), "{args:?}: {text}");
+    text
+}
+
+/// Every path under a folder, with its size.
+fn listing(dir: &Path) -> Vec<(PathBuf, u64)> {
+    let mut out = vec![];
+    let mut open = vec![dir.to_path_buf()];
+    while let Some(folder) = open.pop() {
+        for entry in fs::read_dir(&folder).unwrap() {
+            let path = entry.unwrap().path();
+            match path.is_dir() {
+                true => open.push(path),
+                false => out.push((path.clone(), fs::metadata(&path).unwrap().len())),
+            }
+        }
+    }
+    out.sort();
+    out
+}
+
+#[test]
+fn compiling_writes_the_folder_and_compiling_again_changes_nothing() {
+    let dir = project();
+    onnxcast(dir.path(), &["compile", "tiny"]).success();
+    let read = |name: &str| fs::read(dir.path().join("generated/tiny").join(name)).unwrap();
+    let names = ["main.rs", "program.rs", "kernels.rs", "graph.txt", "stamp", "weights.pool"];
+    let first: Vec<Vec<u8>> = names.iter().map(|n| read(n)).collect();
+    let files = listing(dir.path());
+    onnxcast(dir.path(), &["compile", "tiny"]).success();
+    assert_eq!(names.iter().map(|n| read(n)).collect::<Vec<_>>(), first);
+    assert_eq!(listing(dir.path()), files, "nothing is left beside the folder");
+}
+
+#[test]
+fn a_plan_without_weights_is_the_plan_with_weights() {
+    let dir = project();
+    onnxcast(dir.path(), &["compile", "tiny"]).success();
+    let stamp = fs::read(dir.path().join("generated/tiny/stamp")).unwrap();
+    fs::remove_file(dir.path().join("models/tiny/model.onnx.data")).unwrap();
+    onnxcast(dir.path(), &["compile", "tiny", "--without-weights"]).success();
+    assert_eq!(fs::read(dir.path().join("generated/tiny/stamp")).unwrap(), stamp);
+    assert!(refusal(dir.path(), &["compile", "tiny"]).contains("model.onnx.data"));
+}
+
+#[test]
+fn a_failure_leaves_what_was_there() {
+    let dir = project();
+    onnxcast(dir.path(), &["compile", "tiny"]).success();
+    let before = listing(dir.path());
+    let onnx = dir.path().join("models/tiny/model.onnx");
+    let whole = fs::read(&onnx).unwrap();
+    let noise: Vec<u8> = (0..5000u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
+    for (what, bytes) in [("empty", &[][..]), ("cut", &whole[..whole.len() / 2]), ("noise", &noise[..])] {
+        fs::write(&onnx, bytes).unwrap();
+        assert!(refusal(dir.path(), &["compile", "tiny"]).contains("model.onnx"), "{what}");
+        refusal(dir.path(), &["support", "models/tiny/model.onnx"]);
+        refusal(dir.path(), &["inspect", "models/tiny/model.onnx"]);
+    }
+    fs::write(&onnx, &whole).unwrap();
+    assert_eq!(listing(dir.path()), before);
+}
+
+#[test]
+fn altered_weights_are_held_against_the_lock() {
+    let dir = project();
+    let data = dir.path().join("models/tiny/model.onnx.data");
+    let mut bytes = fs::read(&data).unwrap();
+    bytes[100_000] ^= 0x40;
+    fs::write(&data, &bytes).unwrap();
+    let text = refusal(dir.path(), &["compile", "tiny"]);
+    assert!(text.contains("weights.lock: 1 of ") && text.contains("delete the lock"), "{text}");
+    assert!(!dir.path().join("generated/tiny").exists());
+    fs::remove_file(dir.path().join("models/tiny/weights.lock")).unwrap();
+    onnxcast(dir.path(), &["compile", "tiny"]).success();
+    assert!(dir.path().join("models/tiny/weights.lock").exists());
+}
+
+#[test]
+fn short_external_data_is_refused_with_the_tensor() {
+    let dir = project();
+    let data = dir.path().join("models/tiny/model.onnx.data");
+    let bytes = fs::read(&data).unwrap();
+    fs::write(&data, &bytes[..bytes.len() - 4]).unwrap();
+    let text = refusal(dir.path(), &["compile", "tiny"]);
+    assert!(text.contains("weight"), "{text}");
+    assert!(!dir.path().join("generated/tiny").exists());
+}
+
+#[test]
+fn wrong_manifests_and_names_are_one_line() {
+    let dir = project();
+    let toml = dir.path().join("models/tiny/model.toml");
+    let text = fs::read_to_string(&toml).unwrap();
+    fs::write(&toml, text.replace("precision", "precision_")).unwrap();
+    let said = refusal(dir.path(), &["compile", "tiny"]);
+    assert!(said.contains("models/tiny/model.toml") && said.contains("precision_"), "{said}");
+    fs::write(&toml, text.replace("model.onnx", "other.onnx")).unwrap();
+    assert!(refusal(dir.path(), &["compile", "tiny"]).contains("other.onnx"));
+    assert!(refusal(dir.path(), &["compile", "nobody"]).contains("models/nobody/model.toml"));
+    assert!(refusal(dir.path(), &["compile", "../x"]).contains("no model name"));
+    onnxcast(dir.path(), &["compile", "tiny", "--precision", "fp8"]).code(2);
+    onnxcast(dir.path(), &["compile", "tiny", "--dims", "a"]).code(2);
+}
+
+#[test]
+fn a_file_where_the_folder_should_be_is_one_line() {
+    let dir = project();
+    fs::write(dir.path().join("generated"), "in the way").unwrap();
+    assert!(refusal(dir.path(), &["compile", "tiny"]).contains("generated"));
+    assert_eq!(fs::read(dir.path().join("generated")).unwrap(), b"in the way");
+}
+
+#[test]
+fn a_model_of_the_users_own_gets_a_manifest() {
+    let dir = project();
+    let onnx = tree().join("tests/data/qwen2-tiny-eager-dynamo-op18").canonicalize().unwrap();
+    let onnx = onnx.to_str().unwrap();
+    onnxcast(dir.path(), &["compile", "mine", "--onnx", onnx]).success();
+    let manifest = fs::read_to_string(dir.path().join("generated/mine/model.toml")).unwrap();
+    assert!(
+        manifest.contains("\"s70\" = \"rows\""),
+        "dimensions are told by their use, not by their names\n{manifest}"
+    );
+    // From now on the name alone is enough, and the manifest stays.
+    onnxcast(dir.path(), &["compile", "mine"]).success();
+    assert_eq!(fs::read_to_string(dir.path().join("generated/mine/model.toml")).unwrap(), manifest);
+    let code = fs::read_to_string(dir.path().join("generated/mine/main.rs")).unwrap();
+    assert!(!code.contains(onnx), "generated code names no folder");
+}
+
+#[test]
+fn init_writes_once() {
+    let dir = project();
+    let onnx = "models/tiny/model.onnx";
+    onnxcast(dir.path(), &["init", onnx]).success();
+    let path = dir.path().join("generated/tiny/model.toml");
+    let text = fs::read_to_string(&path).unwrap();
+    assert!(text.contains("generation_config = \"generation_config.json\""), "{text}");
+    assert!(refusal(dir.path(), &["init", onnx]).contains("is there already"));
+    assert_eq!(stdout(&onnxcast(dir.path(), &["init", onnx, "-o", "-"]).success()), text);
+}
+
+#[test]
+fn a_graph_compiles_as_it_stands() {
+    let dir = project();
+    let dims = "batch_size=1,sequence_length=3,past_sequence_length=5,total_sequence_length=8";
+    onnxcast(dir.path(), &["compile", "tiny", "--dims", dims]).success();
+    let code = fs::read_to_string(dir.path().join("generated/tiny/program.rs")).unwrap();
+    for port in ["input_ids", "past_key_values.0.key", "present.1.value", "logits"] {
+        assert!(code.contains(&format!("\"{port}\"")), "{port}");
+    }
+    let text = refusal(dir.path(), &["compile", "tiny", "--dims", "sequence_length=3"]);
+    assert!(text.contains("past_sequence_length") && text.contains("batch_size"), "all that is missing: {text}");
+    let text = refusal(dir.path(), &["compile", "tiny", "--dims", &format!("{dims},sequence_lenght=3")]);
+    assert!(text.contains("sequence_lenght"), "{text}");
+}
+
+#[test]
+fn support_lists_and_inspect_shows() {
+    let dir = project();
+    let onnx = "models/tiny/model.onnx";
+    let text = stdout(&onnxcast(dir.path(), &["support", onnx]).success());
+    assert!(text.ends_with(" nodes, 0 unsupported\n"), "{text}");
+    let json: serde_json::Value =
+        serde_json::from_str(&stdout(&onnxcast(dir.path(), &["support", onnx, "--json"]).success())).unwrap();
+    assert_eq!(json["supported"], true);
+    let text = stdout(&onnxcast(dir.path(), &["inspect", onnx]).success());
+    assert!(text.contains("symbols  batch_size, past_sequence_length"), "{text}");
+    let json: serde_json::Value =
+        serde_json::from_str(&stdout(&onnxcast(dir.path(), &["inspect", onnx, "--json"]).success())).unwrap();
+    assert_eq!(json["external"][0]["location"], "model.onnx.data");
+}
+
+#[test]
+fn explain_and_graph_need_no_weights() {
+    let dir = project();
+    fs::remove_file(dir.path().join("models/tiny/model.onnx.data")).unwrap();
+    let text = stdout(&onnxcast(dir.path(), &["explain", "tiny"]).success());
+    assert!(text.contains("[kv_in_place]") && text.contains("# bucket decode"), "{text}");
+    let text = stdout(&onnxcast(dir.path(), &["graph", "tiny", "--bucket", "decode"]).success());
+    assert!(text.starts_with("# bucket decode, 1 rows\ngraph "), "{text}");
+    let dot = stdout(&onnxcast(dir.path(), &["graph", "tiny", "--dot"]).success());
+    assert!(dot.starts_with("digraph \"prefill\" {"), "{dot}");
+    assert!(refusal(dir.path(), &["graph", "tiny", "--bucket", "x"]).contains("prefill, decode"));
+}
+
+#[test]
+fn pack_writes_a_pool_and_attach_wants_an_executable() {
+    let dir = project();
+    onnxcast(dir.path(), &["pack", "tiny", "-o", "tiny.pool"]).success();
+    onnxcast(dir.path(), &["compile", "tiny"]).success();
+    let pool = fs::read(dir.path().join("tiny.pool")).unwrap();
+    assert_eq!(fs::read(dir.path().join("generated/tiny/weights.pool")).unwrap(), pool);
+    assert!(refusal(dir.path(), &["attach", "tiny", "nothing"]).contains("no such executable"));
+    let exe = dir.path().join("exe");
+    fs::write(&exe, b"not really").unwrap();
+    onnxcast(dir.path(), &["attach", "tiny", "exe"]).success();
+    assert!(fs::metadata(&exe).unwrap().len() > pool.len() as u64);
+    onnxcast(dir.path(), &["attach", "tiny", "exe", "--pool", "beside"]).success();
+    assert_eq!(fs::read(dir.path().join("tiny.pool")).unwrap(), pool);
+    assert!(refusal(dir.path(), &["pack", "tiny", "-o", "no/such/folder.pool"]).contains("no/such/folder.pool"));
+}

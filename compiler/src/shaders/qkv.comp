@@ -129,17 +129,7 @@ void main() {
     }
 #endif
 #if THREAD_ROWS == 0
-    for (uint i = gl_SubgroupID; i < UNITS; i += gl_NumSubgroups) {
-        uint unit = workgroup_index() * UNITS + i;
-        if (unit >= TOTAL) {
-            return;
-        }
-        uvec4 row = uvec4(unit_row(unit, 0u), unit_row(unit, 1u), unit_row(unit, 2u), unit_row(unit, 3u));
-        vec4 sums = matvec4(args.x, args.w, row, K, NORM, EPS, SCALE, SHIFT);
-        if (subgroupElect()) {
-            unit_store(0u, unit, sums);
-        }
-    }
+    matvec(args.x, args.w, K, TOTAL, NORM, EPS, SCALE, SHIFT);
 #else
 #if LIVE
     uint live = min(args.rows.v[ROWS_WORD], M);

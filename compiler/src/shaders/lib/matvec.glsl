@@ -1,11 +1,20 @@
-// One row of activations times four weight rows, by one subgroup. In: x f32 [k], w [n][k], four row numbers, optional norm.
-// Out: four sums, on every lane. Promise: any subgroup size, any k; x is read once, RMS statistics ride along.
+// One row of activations times weight rows, four to a unit. In: x f32 [k], w [n][k], optional norm. Out: unit_store(0, unit, sums)
+// for each unit of the workgroup; unit_row(unit, 0..3) says which weight rows a unit is. Define UNITS (units a workgroup) before
+// this. Promise: any subgroup size, any k; RMS statistics ride along. The order of sums depends on the subgroup size only.
 #ifndef MATVEC_GLSL
 #define MATVEC_GLSL
 #include "norm.glsl"
 #include "weights.glsl"
 
-vec4 matvec4(Floats x, Uints w, uvec4 row, const uint k, const uint norm, const float eps, Floats scale, Floats shift) {
+#ifndef UNITS
+#error "define UNITS"
+#endif
+
+uint unit_row(uint unit, uint part);
+void unit_store(uint row, uint unit, vec4 sums);
+
+// A unit by a whole subgroup: lanes split k. Every lane gets the sums.
+vec4 unit_by_subgroup(Floats x, Uints w, uvec4 row, const uint k, const uint norm, const float eps, Floats scale, Floats shift) {
     uint lane = gl_SubgroupInvocationID;
     uint lanes = lane_count();
     vec4 sum = vec4(0.0);
@@ -53,6 +62,18 @@ vec4 matvec4(Floats x, Uints w, uvec4 row, const uint k, const uint norm, const 
         sum *= 1.0 / sqrt(subgroupAdd(square) / float(k) + eps);
     }
     return sum;
+}
+
+void matvec(Floats x, Uints w, const uint k, const uint units, const uint norm, const float eps, Floats scale, Floats shift) {
+    uint unit = workgroup_index() * UNITS;
+    for (uint i = gl_SubgroupID; i < UNITS && unit + i < units; i += gl_NumSubgroups) {
+        uint mine = unit + i;
+        uvec4 row = uvec4(unit_row(mine, 0u), unit_row(mine, 1u), unit_row(mine, 2u), unit_row(mine, 3u));
+        vec4 sums = unit_by_subgroup(x, w, row, k, norm, eps, scale, shift);
+        if (subgroupElect()) {
+            unit_store(0u, mine, sums);
+        }
+    }
 }
 
 #endif

@@ -37,6 +37,7 @@ files![
     "lib/cache.glsl",
     "lib/group.glsl",
     "lib/index.glsl",
+    "lib/lanes.glsl",
     "lib/matmul.glsl",
     "lib/matvec.glsl",
     "lib/memory.glsl",

@@ -1,11 +1,12 @@
 // Softmax attention of up to QUERY_ROWS query rows over one head's keys, by one workgroup. In: q f32, keys and values (KV_BITS)
 // as rows of HEAD_DIM, which keys each row sees, optionally an additive mask. Out: y f32. Define HEAD_DIM, QUERY_ROWS, LOCAL
 // (HEAD_DIM <= 4 LOCAL) and KV_BITS before this.
-// Promise: keys outside first..end are not read; f32 online softmax in a fixed order; a row that sees nothing gives zeros,
+// Promise: keys that no row sees are not read; f32 online softmax in a fixed order; a row that sees nothing gives zeros,
 // a row that the mask hides wholly gives the mean: always finite.
 #ifndef ATTENTION_GLSL
 #define ATTENTION_GLSL
 #include "cache.glsl"
+#include "lanes.glsl"
 #if !defined(HEAD_DIM) || !defined(QUERY_ROWS) || !defined(LOCAL)
 #error "define HEAD_DIM QUERY_ROWS LOCAL"
 #endif
@@ -18,7 +19,6 @@ const uint CHANNEL_GROUPS = HEAD_DIM / CHANNELS;
 const uint KEY_SPLITS = max(LOCAL / CHANNEL_GROUPS, 1u);
 const uint MAX_SUBGROUPS = LOCAL / 4;
 
-shared float query[QUERY_ROWS * HEAD_DIM];
 shared float weight[QUERY_ROWS * TILE_KEYS];
 shared float tile_max[QUERY_ROWS * MAX_SUBGROUPS];
 shared float tile_sum[QUERY_ROWS * MAX_SUBGROUPS];
@@ -51,32 +51,46 @@ struct MaskView {
     uint key_stride;
 };
 
-float raw_score(Uints k, uint at, uint row) {
-    float sum = 0.0;
-    if (HEAD_DIM % 4 == 0) {
-        for (uint c = 0u; c < HEAD_DIM; c += 4u) {
-            uint i = row * HEAD_DIM + c;
-            sum += dot(cache_load4(k, at + c), vec4(query[i], query[i + 1u], query[i + 2u], query[i + 3u]));
-        }
-    } else {
+// Scores of the key at element `at` for all query rows. Eight lanes load eight channels of each row and hand them round, so that a
+// query is loaded once for many keys; all lanes of a subgroup call this together.
+void raw_scores(Floats q, uint q_at, uint rows, Uints k, uint at, out float sums[QUERY_ROWS]) {
+    [[unroll]] for (uint r = 0u; r < QUERY_ROWS; r++) {
+        sums[r] = 0.0;
+    }
+    if (HEAD_DIM % 8 != 0) {
         for (uint c = 0u; c < HEAD_DIM; c++) {
-            sum += cache_load(k, at + c) * query[row * HEAD_DIM + c];
+            float key = cache_load(k, at + c);
+            [[unroll]] for (uint r = 0u; r < QUERY_ROWS; r++) {
+                sums[r] += key * q.v[q_at + min(r, rows - 1u) * HEAD_DIM + c];
+            }
+        }
+        return;
+    }
+    for (uint c = 0u; c < HEAD_DIM; c += 8u) {
+        vec4 lo = cache_load4(k, at + c);
+        vec4 hi = cache_load4(k, at + c + 4u);
+        [[unroll]] for (uint r = 0u; r < QUERY_ROWS; r++) {
+            float own = q.v[q_at + min(r, rows - 1u) * HEAD_DIM + c + (gl_SubgroupInvocationID & 7u)];
+            sums[r] += dot(lo, first_four(own)) + dot(hi, next_four(own));
         }
     }
-    return sum;
 }
 
-void score_tile(Uints k, uint k_at, uint first, uint last, uint rows, Sight sight, const float scale, const bool masked,
+void score_tile(Floats q, uint q_at, Uints k, uint k_at, uint first, uint last, uint rows, Sight sight, const float scale, const bool masked,
                 MaskView mask) {
     float top[QUERY_ROWS];
     [[unroll]] for (uint r = 0u; r < QUERY_ROWS; r++) {
         top[r] = SCORE_FLOOR;
     }
-    for (uint key = first + gl_LocalInvocationIndex; key < last; key += LOCAL) {
+    for (uint key0 = first; key0 < last; key0 += LOCAL) {
+        uint key = key0 + gl_LocalInvocationIndex;
+        float sums[QUERY_ROWS];
+        raw_scores(q, q_at, rows, k, k_at + min(key, last - 1u) * HEAD_DIM, sums);
         [[unroll]] for (uint r = 0u; r < QUERY_ROWS; r++) {
+            bool seen = r < rows && key < last && key >= sight_begin(sight, r) && key < sight_end(sight, r);
             float score = SCORE_FLOOR;
-            if (r < rows && key >= sight_begin(sight, r) && key < sight_end(sight, r)) {
-                score = raw_score(k, k_at + key * HEAD_DIM, r) * scale;
+            if (seen) {
+                score = sums[r] * scale;
                 if (masked) {
                     score = max(score + mask.data.v[mask.at + r * mask.row_stride + key * mask.key_stride], SCORE_FLOOR);
                 }
@@ -93,11 +107,36 @@ void score_tile(Uints k, uint k_at, uint first, uint last, uint rows, Sight sigh
     }
 }
 
+// Adds weight times value over the keys of one split, for the thread's channels.
+void add_values(Uints v, uint at, uint first, uint last, uint split, inout vec4 sum[QUERY_ROWS]) {
+    // A subgroup of eight is a CPU, where one load serves all lanes: weights of eight keys come at once.
+    bool together = gl_SubgroupSize == 8u && CHANNEL_GROUPS % 8u == 0u;
+    for (uint key0 = first + split; key0 < last && split < KEY_SPLITS; key0 += 8u * KEY_SPLITS) {
+        uint own = min(key0 - first + (gl_SubgroupInvocationID & 7u) * KEY_SPLITS, TILE_KEYS - 1u);
+        vec4 lo[QUERY_ROWS];
+        vec4 hi[QUERY_ROWS];
+        if (together) {
+            [[unroll]] for (uint r = 0u; r < QUERY_ROWS; r++) {
+                lo[r] = first_four(weight[r * TILE_KEYS + own]);
+                hi[r] = next_four(weight[r * TILE_KEYS + own]);
+            }
+        }
+        [[unroll]] for (uint i = 0u; i < 8u; i++) {
+            uint key = key0 + i * KEY_SPLITS;
+            if (key < last) {
+                uint e = at + key * HEAD_DIM;
+                vec4 value = CHANNELS == 4u ? cache_load4(v, e) : vec4(cache_load(v, e));
+                [[unroll]] for (uint r = 0u; r < QUERY_ROWS; r++) {
+                    float w = together ? (i < 4u ? lo[r][i & 3u] : hi[r][i & 3u]) : weight[r * TILE_KEYS + key - first];
+                    sum[r] += w * value;
+                }
+            }
+        }
+    }
+}
+
 void attend(Floats q, uint q_at, Uints k, uint k_at, Uints v, uint v_at, Floats y, uint y_at, const uint y_stride, uint rows,
             Sight sight, const float scale, const bool masked, MaskView mask) {
-    for (uint i = gl_LocalInvocationIndex; i < rows * HEAD_DIM; i += LOCAL) {
-        query[i] = q.v[q_at + i];
-    }
     uint group = gl_LocalInvocationIndex % CHANNEL_GROUPS;
     uint split = gl_LocalInvocationIndex / CHANNEL_GROUPS;
     vec4 sum[QUERY_ROWS];
@@ -112,7 +151,7 @@ void attend(Floats q, uint q_at, Uints k, uint k_at, Uints v, uint v_at, Floats 
     for (uint first = sight_begin(sight, 0u); first < end; first += TILE_KEYS) {
         uint last = min(first + TILE_KEYS, end);
         barrier();
-        score_tile(k, k_at, first, last, rows, sight, scale, masked, mask);
+        score_tile(q, q_at, k, k_at, first, last, rows, sight, scale, masked, mask);
         barrier();
         float rescale[QUERY_ROWS];
         [[unroll]] for (uint r = 0u; r < QUERY_ROWS; r++) {
@@ -143,15 +182,7 @@ void attend(Floats q, uint q_at, Uints k, uint k_at, Uints v, uint v_at, Floats 
             total[r] = total[r] * rescale[r] + tile;
             sum[r] *= rescale[r];
         }
-        if (split < KEY_SPLITS) {
-            for (uint key = first + split; key < last; key += KEY_SPLITS) {
-                uint at = v_at + key * HEAD_DIM + group * CHANNELS;
-                vec4 value = CHANNELS == 4u ? cache_load4(v, at) : vec4(cache_load(v, at));
-                [[unroll]] for (uint r = 0u; r < QUERY_ROWS; r++) {
-                    sum[r] += weight[r * TILE_KEYS + key - first] * value;
-                }
-            }
-        }
+        add_values(v, v_at + group * CHANNELS, first, last, split, sum);
     }
     [[unroll]] for (uint r = 0u; r < QUERY_ROWS; r++) {
         partial[r * LOCAL + gl_LocalInvocationIndex] = sum[r];

@@ -4,6 +4,7 @@
 // Define THREAD_ROWS (1, 2, 4, 8) before this: a tile is 8 * THREAD_ROWS rows by 16 units. Promise: 10 KiB of shared memory.
 #ifndef MATMUL_GLSL
 #define MATMUL_GLSL
+#include "lanes.glsl"
 #include "norm.glsl"
 #include "weights.glsl"
 #ifndef THREAD_ROWS
@@ -75,83 +76,51 @@ void load_tile_w(Uints w, uint unit0, uint k0, const uint k, const uint units) {
     }
 }
 
-// What each of the eight lanes holds.
-void spread(float x, out float all[8]) {
-    all[0] = subgroupBroadcast(x, 0u);
-    all[1] = subgroupBroadcast(x, 1u);
-    all[2] = subgroupBroadcast(x, 2u);
-    all[3] = subgroupBroadcast(x, 3u);
-    all[4] = subgroupBroadcast(x, 4u);
-    all[5] = subgroupBroadcast(x, 5u);
-    all[6] = subgroupBroadcast(x, 6u);
-    all[7] = subgroupBroadcast(x, 7u);
-}
-
-// Weights of the lane's unit by column: component p of columns[e] is part p at column 8j + e.
-void load_columns(Uints w, uvec4 at, out vec4 columns[8]) {
-    [[unroll]] for (uint p = 0u; p < 4u; p++) {
-        vec4 lo;
-        vec4 hi;
-        load_weights8(w, at[p], lo, hi);
-        [[unroll]] for (uint e = 0u; e < 4u; e++) {
-            columns[e][p] = lo[e];
-            columns[4u + e][p] = hi[e];
-        }
-    }
-}
-
 // Eight rows from row0 on by one subgroup of eight. A lane loads one row of x and holds one unit of weights.
 void rows_by_lane(Floats x, Uints w, uint row0, uint unit, uint m, uint live, const uint k, const uint units, const uint norm,
                   const float eps, Floats scale, Floats shift) {
     uint lane = gl_SubgroupInvocationID;
     uint mine = min(unit, units - 1u);
-    uvec4 first = uvec4(unit_row(mine, 0u), unit_row(mine, 1u), unit_row(mine, 2u), unit_row(mine, 3u)) * (k / 8u);
+    uvec4 first = uvec4(unit_row(mine, 0u), unit_row(mine, 1u), unit_row(mine, 2u), unit_row(mine, 3u)) * (k / 4u);
     uint own = min(row0 + lane, m - 1u) * (k / 4u);
     vec2 stats = norm == NORM_LAYER ? own_row_stats(x, own, k, eps) : vec2(0.0, 1.0);
     float square = 0.0;
     vec4 shifts = vec4(0.0);
     vec4 sums[8] = vec4[](shifts, shifts, shifts, shifts, shifts, shifts, shifts, shifts);
-    for (uint j = 0u; j < k / 8u; j++) {
-        vec4 columns[8];
-        load_columns(w, first + j, columns);
-        if (norm != NORM_NONE) {
-            float scales[8];
-            float biases[8];
-            spread(scale.v[8u * j + lane], scales);
-            spread(norm == NORM_LAYER ? shift.v[8u * j + lane] : 0.0, biases);
-            [[unroll]] for (uint e = 0u; e < 8u; e++) {
-                shifts += biases[e] * columns[e];
-                columns[e] *= scales[e];
-            }
-        }
-        vec4 a = Vec4s(x).v[own + 2u * j];
-        vec4 b = Vec4s(x).v[own + 2u * j + 1u];
-        square += dot(a, a) + dot(b, b);
+    for (uint j = 0u; j < k / 4u; j++) {
+        // Column e holds component e of each part.
+        mat4 columns = transpose(mat4(load_weights4(w, first.x + j), load_weights4(w, first.y + j),
+                                      load_weights4(w, first.z + j), load_weights4(w, first.w + j)));
+        vec4 a = Vec4s(x).v[own + j];
+        square += dot(a, a);
         if (norm == NORM_LAYER) {
             a = (a - stats.x) * stats.y;
-            b = (b - stats.x) * stats.y;
+            shifts += columns * Vec4s(shift).v[j];
         }
+        vec4 scales = norm != NORM_NONE ? Vec4s(scale).v[j] : vec4(1.0);
         [[unroll]] for (uint e = 0u; e < 4u; e++) {
-            float left[8];
-            float right[8];
-            spread(a[e], left);
-            spread(b[e], right);
-            [[unroll]] for (uint i = 0u; i < 8u; i++) {
-                sums[i] += left[i] * columns[e] + right[i] * columns[4u + e];
+            vec4 column = columns[e] * scales[e];
+            vec4 x0 = first_four(a[e]);
+            vec4 x1 = next_four(a[e]);
+            [[unroll]] for (uint i = 0u; i < 4u; i++) {
+                sums[i] += x0[i] * column;
+                sums[4u + i] += x1[i] * column;
             }
         }
     }
-    float inverses[8];
-    spread(norm == NORM_RMS ? 1.0 / sqrt(square / float(k) + eps) : 1.0, inverses);
+    float inverse = norm == NORM_RMS ? 1.0 / sqrt(square / float(k) + eps) : 1.0;
+    vec4 first_inverses = first_four(inverse);
+    vec4 next_inverses = next_four(inverse);
     [[unroll]] for (uint i = 0u; i < 8u; i++) {
         if (row0 + i < live && unit < units) {
-            unit_store(row0 + i, unit, sums[i] * inverses[i] + shifts);
+            float row_inverse = i < 4u ? first_inverses[i & 3u] : next_inverses[i & 3u];
+            unit_store(row0 + i, unit, sums[i] * row_inverse + shifts);
         }
     }
 }
 
 // The tile for subgroups of eight, which are CPUs: there a load costs as much for one lane as for all, shared memory included, and
-// a broadcast costs nothing. k is a multiple of eight.
+// a broadcast costs nothing. k is a multiple of four.
 void matmul_by_lane(Floats x, Uints w, uint row0, uint unit0, uint m, uint live, const uint k, const uint units,
                     const uint norm, const float eps, Floats scale, Floats shift) {
     const uint columns = TILE_UNITS / 8u;
@@ -172,7 +141,7 @@ void matmul(Floats x, Uints w, const uint m, uint live, const uint k, const uint
     if (row0 >= live) {
         return;
     }
-    if (gl_SubgroupSize == 8u && k % 8u == 0u) {
+    if (gl_SubgroupSize == 8u && k % 4u == 0u) {
         matmul_by_lane(x, w, row0, unit0, m, live, k, units, norm, eps, scale, shift);
         return;
     }

@@ -14,10 +14,17 @@ float dot8(Uints w, uint i, vec4 a, vec4 b) {
     return dot(lo, a) + dot(hi, b);
 }
 
+// Weights 8i..8i+7.
 void load_weights8(Uints w, uint i, out vec4 lo, out vec4 hi) {
     uvec4 h = UVec4s(w).v[i];
     lo = vec4(unpackHalf2x16(h.x), unpackHalf2x16(h.y));
     hi = vec4(unpackHalf2x16(h.z), unpackHalf2x16(h.w));
+}
+
+// Weights 4i..4i+3.
+vec4 load_weights4(Uints w, uint i) {
+    uvec2 h = UVec2s(w).v[i];
+    return vec4(unpackHalf2x16(h.x), unpackHalf2x16(h.y));
 }
 
 float load_weight(Uints w, uint i) {
@@ -34,6 +41,10 @@ float dot8(Uints w, uint i, vec4 a, vec4 b) {
 void load_weights8(Uints w, uint i, out vec4 lo, out vec4 hi) {
     lo = Vec4s(w).v[2u * i];
     hi = Vec4s(w).v[2u * i + 1u];
+}
+
+vec4 load_weights4(Uints w, uint i) {
+    return Vec4s(w).v[i];
 }
 
 float load_weight(Uints w, uint i) {

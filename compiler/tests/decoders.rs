@@ -59,3 +59,37 @@ fn the_default_model_has_five_operators_a_layer() {
         assert_eq!(ops("models/smollm2/model.onnx", &dims), fused(30));
     }
 }
+
+/// Every spelling of tests/data/styles, by name.
+fn styles() -> Vec<String> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/data/styles");
+    let files = std::fs::read_dir(folder).unwrap().map(|f| f.unwrap().path());
+    let mut names: Vec<String> = files
+        .filter(|p| p.extension().is_some_and(|e| e == "onnx"))
+        .map(|p| p.file_stem().unwrap().to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn every_style_ends_in_the_same_fused_graph() {
+    let mut wrong = Vec::new();
+    for name in styles() {
+        for s in [1, 16] {
+            let dims = [
+                ("batch_size", 1),
+                ("sequence_length", s),
+                ("past_sequence_length", 64 - s),
+                ("total_sequence_length", 64),
+            ];
+            let got = std::panic::catch_unwind(|| ops(&format!("tests/data/styles/{name}.onnx"), &dims));
+            match got {
+                Err(_) => wrong.push(format!("{name} {s}: panic")),
+                Ok(got) if got != fused(2) => wrong.push(format!("{name} {s}: {got:?}")),
+                _ => {}
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}

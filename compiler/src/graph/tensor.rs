@@ -3,7 +3,7 @@
 use super::DType;
 use crate::error::Error;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// A constant: little-endian, row-major, densely packed.
 #[derive(Clone)]
@@ -39,6 +39,22 @@ impl Tensor {
         Tensor::from_bytes(DType::I64, shape.to_vec(), bytemuck::cast_slice(values).to_vec())
     }
 
+    /// A tensor made from `source` when its bytes are first read; absent where the source is. `make` must give as many bytes as
+    /// the type and shape say.
+    pub fn later(
+        dtype: DType,
+        source: &Tensor,
+        shape: Vec<usize>,
+        make: impl Fn() -> Vec<u8> + Send + Sync + 'static,
+    ) -> Tensor {
+        let bytes = shape.iter().product::<usize>() * dtype.bytes();
+        let data = match &source.data {
+            Data::Absent(name) => Data::Absent(name.clone()),
+            Data::Bytes(..) => Data::Bytes(Arc::new(Later { make, bytes: OnceLock::new() }), 0..bytes),
+        };
+        Tensor { dtype, shape, data }
+    }
+
     /// Number of elements (1 for a scalar).
     pub fn len(&self) -> usize {
         self.shape.iter().product()
@@ -61,6 +77,17 @@ impl Tensor {
 
     pub fn is_absent(&self) -> bool {
         matches!(self.data, Data::Absent(_))
+    }
+}
+
+struct Later<F> {
+    make: F,
+    bytes: OnceLock<Vec<u8>>,
+}
+
+impl<F: Fn() -> Vec<u8>> AsRef<[u8]> for Later<F> {
+    fn as_ref(&self) -> &[u8] {
+        self.bytes.get_or_init(|| (self.make)())
     }
 }
 

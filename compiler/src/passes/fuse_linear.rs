@@ -10,9 +10,31 @@ type Match = (Op, Vec<Option<ValueId>>);
 
 pub fn run(graph: &mut Graph, log: &mut Log) -> Result<()> {
     let products = rewrite(graph, log, |look, node| product(look, node).into(), substitute)?;
+    let flat = rewrite(graph, log, |look, node| flat(look, node).into(), unflatten)?;
     let biases = rewrite(graph, log, |look, node| with_bias(look, node).into(), substitute)?;
-    log.say(format!("{products} linear layers, {biases} with bias"));
+    log.say(format!("{products} linear layers, {biases} with bias added, {flat} of them on flattened rows"));
     Ok(())
+}
+
+/// A layer on [rows, k] that were [1, rows, k] or heads before, as Gemm wants them: (what is reshaped, the rows with a batch axis).
+fn flat(look: &Look, node: &Node) -> Option<(ValueId, Vec<usize>)> {
+    let (Op::Linear { norm: None, residual: false, .. }, Some(x)) = (&node.op, node.input(0)) else { return None };
+    let (base, [m, k]) = (look.reshape(x)?, look.graph.shape(x)) else { return None };
+    let batched = matches!(look.graph.shape(base), [1, s, ..] if s == m);
+    batched.then(|| (base, vec![1, *m, *k]))
+}
+
+fn unflatten(graph: &mut Graph, mut at: usize, (base, shape): (ValueId, Vec<usize>)) -> Result<()> {
+    let node = graph.nodes[at].clone();
+    let mut inputs = node.inputs.clone();
+    inputs[0] = Some(base);
+    if graph.shape(base) != shape {
+        inputs[0] = Some(graph.insert(at, Op::Reshape { shape }, &[Some(base)], &format!("{}.rows", node.name))?[0]);
+        at += 1;
+    }
+    let y = graph.insert(at, node.op, &inputs, &node.name)?[0];
+    let shape = graph.shape(node.out()).to_vec();
+    substitute(graph, at + 1, (Op::Reshape { shape }, vec![Some(y)]))
 }
 
 /// Folds `linear + residual`. Runs after the passes that look for bare projections.

@@ -8,18 +8,18 @@ use crate::error::Result;
 use crate::graph::{BinaryOp, Graph, Node, Op, UnaryOp, ValueId};
 
 pub fn run(graph: &mut Graph, log: &mut Log) -> Result<()> {
-    let acts = rewrite(graph, log, |look, node| silu(look, node).into(), substitute)?;
     let gated = rewrite(graph, log, gated, substitute)?;
-    log.say(format!("{acts} SiLU, {gated} gated layers"));
+    let plain = rewrite(graph, log, |look, node| activated(look, node).into(), substitute)?;
+    log.say(format!("{gated} gated layers, {plain} activations folded into a layer"));
     Ok(())
 }
 
-/// `x * sigmoid(x)`.
-fn silu(look: &Look, node: &Node) -> Option<(Op, Vec<Option<ValueId>>)> {
-    look.either(node.out(), BinaryOp::Mul).into_iter().flatten().find_map(|(x, s)| {
-        let inner = look.unary(look.uncast(s), UnaryOp::Sigmoid)?;
-        (look.uncast(inner) == look.uncast(x)).then(|| (Op::Unary(UnaryOp::Silu), vec![Some(x)]))
-    })
+/// `act(linear)`, which the layer computes itself.
+fn activated(look: &Look, node: &Node) -> Option<(Op, Vec<Option<ValueId>>)> {
+    let (y, act) = activation(look, node.out())?;
+    let linear = look.node(y)?;
+    let Op::Linear { norm, bias, act: None, residual: false, nk } = linear.op else { return None };
+    look.single(y).then(|| (Op::Linear { norm, bias, act: Some(act), residual: false, nk }, linear.inputs.clone()))
 }
 
 fn gated(look: &Look, node: &Node) -> Found<(Op, Vec<Option<ValueId>>)> {
@@ -50,7 +50,7 @@ fn gated(look: &Look, node: &Node) -> Found<(Op, Vec<Option<ValueId>>)> {
 fn activation(look: &Look, v: ValueId) -> Option<(ValueId, UnaryOp)> {
     let node = look.node(v)?;
     match node.op {
-        Op::Unary(act @ (UnaryOp::Silu | UnaryOp::GeluErf | UnaryOp::GeluTanh | UnaryOp::Relu)) => {
+        Op::Unary(act @ (UnaryOp::Silu | UnaryOp::GeluErf | UnaryOp::GeluTanh | UnaryOp::QuickGelu | UnaryOp::Relu)) => {
             Some((node.input(0)?, act))
         }
         _ => None,

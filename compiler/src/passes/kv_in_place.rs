@@ -50,7 +50,9 @@ fn next(graph: &Graph, log: &mut Log) -> Result<Option<Block>> {
             log.say(format!("declined at {}: its keys and values are not a cache input and new rows", node.name));
             continue;
         };
-        if matches!(mask, Mask::Given | Mask::Full) {
+        // One row that sees the whole cache and itself is causal.
+        let one_row = node.input(0).is_some_and(|q| graph.shape(q)[2] == 1);
+        if mask == Mask::Given || (mask == Mask::Full && !one_row) {
             return Err(Error::new(
                 "passes",
                 "the attention mask is neither causal nor a window, so it cannot generate",
@@ -88,6 +90,7 @@ fn replace(graph: &mut Graph, block: Block, pos: ValueId, rows: ValueId) -> Resu
         graph.outputs.retain(|o| o.value != block.whole[i] && o.value != block.new[i]);
         caches.push(Some(written));
     }
+    let mask = if mask == Mask::Full { Mask::Causal } else { mask };
     let cached = Op::CachedAttention { heads, scale, mask };
     let out = graph.insert(at, cached, &[q, caches[0], caches[1], Some(pos)], &name)?[0];
     let shape = vec![1, heads.q, graph.shape(old)[2], heads.dim];

@@ -5,7 +5,7 @@ use super::Log;
 use super::look::Look;
 use super::roles;
 use crate::error::{Error, Result};
-use crate::graph::{Graph, Op, ValueId};
+use crate::graph::{Graph, Node, Op, ValueId};
 
 pub fn run(graph: &mut Graph, log: &mut Log) -> Result<()> {
     let Some(rows) = roles::input(graph, roles::ROWS) else {
@@ -23,10 +23,16 @@ pub fn run(graph: &mut Graph, log: &mut Log) -> Result<()> {
     let mut chain: Vec<usize> = Vec::new();
     while let Some(i) = look.index(top) {
         let node = &graph.nodes[i];
-        let rowwise = matches!(
-            node.op,
-            Op::Linear { residual: false, .. } | Op::Cast { .. } | Op::RmsNorm { .. } | Op::LayerNorm { .. }
-        );
+        if is_last_slice(graph, node) {
+            top = node.input(0).unwrap_or(top);
+            break;
+        }
+        let rowwise = match node.op {
+            Op::Linear { residual: false, .. } | Op::RmsNorm { .. } | Op::LayerNorm { .. } => true,
+            Op::Cast { .. } | Op::Unary(_) => true,
+            Op::Binary(_) => node.input(1).is_some_and(|c| look.scalar(c).is_some()),
+            _ => false,
+        };
         match node.input(0) {
             Some(x) if rowwise && look.single(top) => {
                 chain.push(i);
@@ -55,4 +61,13 @@ pub fn run(graph: &mut Graph, log: &mut Log) -> Result<()> {
     super::dead::sweep(graph);
     log.say(format!("{name} is computed for the last row only"));
     Ok(())
+}
+
+/// An export that computes the last row only takes the chunk's last; ours takes the last live one.
+fn is_last_slice(graph: &Graph, node: &Node) -> bool {
+    let (Op::Slice { begin, len, .. }, Some(x)) = (&node.op, node.input(0)) else { return false };
+    match (graph.shape(x), &begin[..], &len[..]) {
+        ([1, s, k], [0, first, 0], [1, 1, n]) => *first as usize + 1 == *s && n == k,
+        _ => false,
+    }
 }

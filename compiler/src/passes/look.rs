@@ -99,6 +99,37 @@ impl<'g> Look<'g> {
         v
     }
 
+    /// `v` without the constant factors around it, and their product.
+    pub fn scaled(&self, v: ValueId) -> (ValueId, f32) {
+        let (mut v, mut scale) = (self.uncast(v), 1.0);
+        loop {
+            if let Some((x, s)) = self.with_scalar(v, BinaryOp::Mul) {
+                (v, scale) = (self.uncast(x), scale * s);
+            } else if let Some((x, d)) = self.binary(v, BinaryOp::Div)
+                && let Some(s) = self.scalar(d)
+            {
+                (v, scale) = (self.uncast(x), scale / s);
+            } else {
+                return (v, scale);
+            }
+        }
+    }
+
+    /// The factors of a product of products and small powers, and their constant factor.
+    pub fn factors(&self, v: ValueId) -> (Vec<ValueId>, f32) {
+        let (v, mut scale) = self.scaled(v);
+        if let Some((a, b)) = self.binary(v, BinaryOp::Mul) {
+            let ((mut all, s), (more, t)) = (self.factors(a), self.factors(b));
+            all.extend(more);
+            scale *= s * t;
+            return (all, scale);
+        }
+        match self.binary(v, BinaryOp::Pow).and_then(|(x, n)| Some((x, self.scalar(n)?))) {
+            Some((x, n)) if n == 2.0 || n == 3.0 => (vec![self.uncast(x); n as usize], scale),
+            _ => (vec![v], scale),
+        }
+    }
+
     /// The input of a transpose with this permutation.
     pub fn transpose(&self, v: ValueId, perm: &[usize]) -> Option<ValueId> {
         match self.node(v) {

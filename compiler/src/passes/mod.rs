@@ -3,16 +3,21 @@
 
 mod dead;
 mod fold;
+mod fuse_act;
 mod fuse_attention;
 mod fuse_linear;
 mod fuse_mlp;
 mod fuse_norm;
+mod fuse_positions;
 mod fuse_qkv;
 mod fuse_rope;
 mod kv_in_place;
 mod last_row;
 mod look;
+pub mod positions;
 pub mod roles;
+mod split_linear;
+mod widen;
 
 use crate::error::Result;
 use crate::graph::{Graph, verify};
@@ -48,8 +53,12 @@ pub const ORDER: &[Pass] = &[
     pass!(fold::run, "fold", "fewer spellings for the matchers"),
     pass!(fuse_norm::run, "fuse_norm", "before linear layers, which take norms in"),
     pass!(fuse_linear::run, "fuse_linear", "projections are recognised as Linear from here on"),
+    pass!(split_linear::run, "split_linear", "several projections packed in one matrix become those projections"),
+    pass!(widen::run, "widen", "after weights have found their layers, where they may stay narrow"),
+    pass!(fuse_act::run, "fuse_act", "before layers that take activations in"),
     pass!(fuse_rope::run, "fuse_rope", "while positions are still an input"),
     pass!(fuse_attention::run, "fuse_attention", "while the mask is still computed in the graph"),
+    pass!(fuse_positions::run, "fuse_positions", "what rope and masks left of the positions: learned embeddings"),
     pass!(kv_in_place::run, "kv_in_place", "needs recognised attention; frees masks, positions and present outputs"),
     pass!(fold::run, "fold", "joins the transposes that rope and attention left"),
     pass!(fuse_mlp::run, "fuse_mlp", "takes norms that gate and up share"),

@@ -25,13 +25,15 @@ pub fn run(graph: &mut Graph, log: &mut Log) -> Result<()> {
             .hint("compile it as it stands with dims=, and run it with `run`"));
     }
     let tokens = token_input(graph);
-    let rows = tokens.map(|t| graph.shape(t)[1]);
+    let embeds = || graph.inputs.iter().copied().find(|v| graph.ty(*v).dtype.is_float() && graph.shape(*v).len() == 3);
+    let rows = tokens.or_else(embeds).map(|t| graph.shape(t)[1]);
+    let total = rows.map(|r| r + graph.shape(past[0])[2]);
     let mut unknown = Vec::new();
     for id in graph.inputs.clone() {
         if past.contains(&id) {
             continue;
         }
-        let role = if Some(id) == tokens { Some(TOKENS) } else { role(graph.ty(id), &graph.value(id).name, rows) };
+        let role = if Some(id) == tokens { Some(TOKENS) } else { role(graph.ty(id), rows, total) };
         match role {
             Some(role) => {
                 log.say(format!("input {} is {role}", graph.value(id).name));
@@ -66,10 +68,11 @@ fn token_input(graph: &Graph) -> Option<ValueId> {
     })
 }
 
-fn role(ty: &Ty, name: &str, rows: Option<usize>) -> Option<&'static str> {
+/// Positions have the extent of the chunk, a mask that of everything; past and rows are both above zero, so they differ.
+fn role(ty: &Ty, rows: Option<usize>, total: Option<usize>) -> Option<&'static str> {
     match (ty.dtype.is_float(), ty.shape.as_slice()) {
-        (false, [1, n]) if Some(*n) == rows && !name.contains("mask") => Some(POSITIONS),
-        (false, [1, _]) => Some(ATTENTION_MASK),
+        (false, [1, n] | [n]) if Some(*n) == rows && rows < total => Some(POSITIONS),
+        (_, [1, n]) if Some(*n) == total => Some(ATTENTION_MASK),
         (true, [1, _, _]) => Some(EMBEDS),
         (true, [1, 1, _, _]) => Some(MASK),
         _ => None,
@@ -113,29 +116,37 @@ impl Chunk {
         }
         if let Some((v, ty)) = &self.mask {
             let live = (0..self.total).map(|slot| slot < pos || slot >= past);
-            let data = match ty.dtype {
-                DType::Bool => Values::Bool(live.collect()),
-                _ => Values::Int(live.map(i64::from).collect()),
-            };
+            let data = Values::Bool(live.collect());
             given.insert(*v, Array::new(ty.dtype, ty.shape.clone(), data));
         }
         given
     }
 }
 
-/// Whether `v` depends on nothing but constants and the inputs that a [`Chunk`] gives.
-pub fn is_positional(graph: &Graph, producers: &HashMap<ValueId, usize>, v: ValueId) -> bool {
+/// What a value depends on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Source {
+    /// Constants alone.
+    Constant,
+    /// Constants and inputs that a [`Chunk`] gives.
+    Position,
+    /// Anything else.
+    Other,
+}
+
+pub fn source(graph: &Graph, producers: &HashMap<ValueId, usize>, v: ValueId) -> Source {
     let mut open = vec![v];
     let mut seen = std::collections::HashSet::new();
+    let mut found = Source::Constant;
     while let Some(v) = open.pop() {
         if !seen.insert(v) || graph.constant(v).is_some() {
             continue;
         }
         match producers.get(&v) {
             Some(&i) => open.extend(graph.nodes[i].inputs.iter().flatten()),
-            None if [POSITIONS, ATTENTION_MASK].contains(&graph.value(v).name.as_str()) => {}
-            None => return false,
+            None if [POSITIONS, ATTENTION_MASK].contains(&graph.value(v).name.as_str()) => found = Source::Position,
+            None => return Source::Other,
         }
     }
-    true
+    found
 }

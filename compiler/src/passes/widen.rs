@@ -1,0 +1,86 @@
+//! One float type for what kernels compute. In: a graph with fp16 or bf16 values. Out: the same in f32, casts between float types
+//! gone. Promise: matrices and norm weights stay as narrow as they lie in the file. The device computes in f32 whatever the export
+//! says, so eval of the widened graph differs from eval of the export by the export's own rounding.
+
+use super::Log;
+use super::look::{Look, rewrite};
+use crate::error::Result;
+use crate::graph::eval::Array;
+use crate::graph::{DType, Def, Graph, Node, Op, Tensor, ValueId};
+
+pub fn run(graph: &mut Graph, log: &mut Log) -> Result<()> {
+    let wide = constants(graph);
+    let mut values = 0;
+    for value in &mut graph.values {
+        if is_narrow(value.ty.dtype) && !matches!(value.def, Def::Const(_)) {
+            value.ty.dtype = DType::F32;
+            values += 1;
+        }
+    }
+    for node in &mut graph.nodes {
+        if let Op::Cast { to } = &mut node.op
+            && is_narrow(*to)
+        {
+            *to = DType::F32;
+        }
+    }
+    let casts = rewrite(
+        graph,
+        log,
+        |look, node| repeated(look, node).into(),
+        |graph, at, same: ValueId| {
+            let out = graph.nodes[at].out();
+            graph.replace_uses(out, same);
+            Ok(())
+        },
+    )?;
+    log.say(format!("{values} values and {wide} constants are f32 now, {casts} casts are gone"));
+    Ok(())
+}
+
+fn is_narrow(dtype: DType) -> bool {
+    matches!(dtype, DType::F16 | DType::BF16)
+}
+
+/// The input of a cast to the type it has.
+fn repeated(look: &Look, node: &Node) -> Option<ValueId> {
+    let x = node.input(0)?;
+    let same = matches!(node.op, Op::Cast { .. }) && look.graph.ty(x) == look.graph.ty(node.out());
+    same.then_some(x)
+}
+
+/// Widens constants that some reader takes in the type of its other operands; they are converted when first read.
+fn constants(graph: &mut Graph) -> usize {
+    let mut strict = vec![false; graph.values.len()];
+    for node in &graph.nodes {
+        let weights = match node.op {
+            Op::Linear { .. } | Op::LayerNorm { .. } | Op::RmsNorm { .. } => 1,
+            _ => 0,
+        };
+        for (i, v) in node.inputs.iter().enumerate() {
+            if let Some(v) = v {
+                strict[v.0 as usize] |= weights == 0 || i == 0;
+            }
+        }
+    }
+    for v in graph.outputs.iter().map(|o| o.value) {
+        strict[v.0 as usize] = true;
+    }
+    let mut count = 0;
+    for (value, strict) in graph.values.iter_mut().zip(strict) {
+        if let Def::Const(tensor) = &mut value.def
+            && strict
+            && is_narrow(tensor.dtype)
+        {
+            let from = tensor.clone();
+            let wide = move || {
+                let read = Array::from_tensor(&from).map(|a| a.to_f32());
+                read.unwrap_or_default().into_iter().flat_map(f32::to_le_bytes).collect()
+            };
+            *tensor = Tensor::later(DType::F32, tensor, tensor.shape.clone(), wide);
+            value.ty.dtype = DType::F32;
+            count += 1;
+        }
+    }
+    count
+}

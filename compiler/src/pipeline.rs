@@ -40,7 +40,8 @@ pub fn import(job: &Job) -> Result<Vec<BucketGraph>> {
     for bucket in &job.manifest.buckets {
         let options = Options { bind: bucket.dims.clone(), without_weights: job.without_weights, ..Options::default() };
         let file = job.graph(&bucket.graph)?;
-        let graph = import::load(file, &options).map_err(|e| e.at(format!("bucket {}", bucket.name)))?;
+        let load = if job.manifest.context.is_some() { import::load_decoder } else { import::load };
+        let graph = load(file, &options).map_err(|e| e.at(format!("bucket {}", bucket.name)))?;
         out.push(BucketGraph { name: bucket.name.clone(), file: bucket.graph.clone(), rows: bucket.rows, graph });
     }
     Ok(out)

@@ -6,10 +6,13 @@ use onnxcast::plan::{self, BucketGraph, Lock, Precision, Request, Shaders};
 use onnxcast::shaders;
 use onnxcast_runtime::device::{self, Device};
 use onnxcast_runtime::engine::{self, Engine};
+use onnxcast_runtime::program::Kernel;
 use onnxcast_runtime::recorder::{Code, Part};
 use onnxcast_runtime::step::{MAX_STOPS, Step};
 use onnxcast_runtime::weights::WeightSource;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 
 #[path = "generate/raw.rs"]
 mod raw;
@@ -25,7 +28,7 @@ fn decoder(path: &str, context: usize, rows: usize, precision: Precision) -> Eng
         let totals = [("total_sequence_length", context), ("s70", s), ("s15", context - s), ("s53", context)];
         let bind = named.into_iter().chain(totals).map(|(k, v)| (k.to_string(), v)).collect();
         let options = Options { bind, ..Options::default() };
-        let mut graph = import::load(&project().join(path), &options).unwrap();
+        let mut graph = import::load_decoder(&project().join(path), &options).unwrap();
         passes::run(&mut graph, passes::ORDER, &mut Log::default()).unwrap();
         BucketGraph { name: name.into(), file: "decoder".into(), rows: s, graph }
     };
@@ -48,10 +51,17 @@ fn open(plan: plan::Plan) -> Engine {
         bytes
     });
     let weights = WeightSource::Bytes(weights.collect());
-    let code: Vec<Code> =
-        plan.program.kernels.iter().map(|k| Code::Words(shaders::compile(k).unwrap().into())).collect();
+    let code: Vec<Code> = plan.program.kernels.iter().map(|k| Code::Words(words(k).into())).collect();
     let device = Device::open(&device::Options::default()).unwrap();
     Engine::new(&device, plan.program, &code, &weights, engine::Options::default(), &mut |_, _| {}).unwrap()
+}
+
+/// SPIR-V of a kernel; the decoders of this file share most of theirs.
+fn words(kernel: &Kernel) -> Vec<u32> {
+    static KNOWN: Mutex<BTreeMap<String, Vec<u32>>> = Mutex::new(BTreeMap::new());
+    let key = format!("{} {:?}", kernel.source, kernel.defines);
+    let mut known = KNOWN.lock().unwrap();
+    known.entry(key).or_insert_with(|| shaders::compile(kernel).unwrap()).clone()
 }
 
 /// Greedy tokens after a prompt, and the logits of each step.
@@ -117,4 +127,44 @@ fn the_tiny_decoder_gives_its_golden_tokens() {
         let tokens: Vec<u32> = got.iter().map(|(t, _)| *t).collect();
         assert_eq!(tokens, want, "{}", case["prompt"]);
     }
+}
+
+#[test]
+fn every_style_gives_its_reference_tokens_and_logits() {
+    let folder = project().join("tests/data/styles");
+    let mut names: Vec<String> = std::fs::read_dir(&folder)
+        .unwrap()
+        .map(|f| f.unwrap().path())
+        .filter(|p| p.extension().is_some_and(|e| e == "json"))
+        .map(|p| p.file_stem().unwrap().to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    let mut wrong = Vec::new();
+    for name in names {
+        let reference = std::fs::read_to_string(folder.join(format!("{name}.json"))).unwrap();
+        let reference: serde_json::Value = serde_json::from_str(&reference).unwrap();
+        let (prompt, want) = (numbers(&reference["prompt"]), numbers(&reference["tokens"]));
+        // References of fp16 graphs ran in fp16 themselves.
+        let bound = if name.ends_with("fp16") { 0.1 } else { 0.02 };
+        let mut engine = decoder(&format!("tests/data/styles/{name}.onnx"), 64, 4, Precision::Fp32);
+        let got = generate(&mut engine, 64, &prompt, want.len() as u32);
+        for (i, ((token, logits), rows)) in got.iter().zip(reference["logits"].as_array().unwrap()).enumerate() {
+            let rows: Vec<f32> = rows.as_array().unwrap().iter().map(|x| x.as_f64().unwrap() as f32).collect();
+            let gap = logits.iter().zip(&rows).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+            let mut best = rows.clone();
+            best.sort_by(|a, b| b.total_cmp(a));
+            if !(gap < bound) {
+                wrong.push(format!("{name}, step {i}: logits differ by {gap}"));
+                break;
+            }
+            if *token != want[i] {
+                // A near-tie may fall either way; from there on the texts differ.
+                if best[0] - best[1] >= bound {
+                    wrong.push(format!("{name}, step {i}: token {token}, not {}", want[i]));
+                }
+                break;
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

@@ -19,7 +19,7 @@ from .decoder import Options, causal_mask
 from .graph import FLOAT, NPF, Graph
 from .weights import RandomWeights
 
-INT64, MAX_POSITIONS, FILL = TensorProto.INT64, 64, -1e4
+INT64, MAX_POSITIONS, FILL = TensorProto.INT64, 80, -1e4
 CONFIG = DecoderConfig("style", "llama", hidden=32, layers=2, heads=4, kv_heads=2, head_dim=8, inter=48, vocab=64,
                        tied=True, rope_theta=10000.0, rms_eps=1e-5, max_position=MAX_POSITIONS)
 PROMPT = [5, 17, 42, 8, 60, 3, 29, 11, 50, 23, 7]
@@ -58,12 +58,13 @@ STYLES: dict[str, Style] = {
     "torchscript-fp16": Style(dtype="fp16", bias=True),
     "dynamo": Style(**_DYNAMO),
     "dynamo-fp16": Style(**_DYNAMO, dtype="fp16"),
-    "dynamo-rows": Style(**_DYNAMO, rope="rows", head="twice"),
+    "dynamo-rows": Style(**_DYNAMO, rope="rows"),
     "onnx23": Style(**_ONNX23),
     "onnx23-flat": Style(**{**_ONNX23, "attn": "op23-flat"}, positions="cumsum"),
     "onnx23-causal": Style(**{**_ONNX23, "mask": "none"}, positions="past"),
     "gathered-gemm": Style(rope="gathered", linear="gemm", bias=True, head="untied"),
     "cumsum-fill": Style(positions="cumsum", mask="range", attn="fill"),
+    "twice": Style(head="twice", attn="sdpa"),
     "past-only": Style(positions="past", mask="none"),
     "packed": Style(linear="packed", rotary=8),
     "window": Style(mask="range", window=6),

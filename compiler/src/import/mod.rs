@@ -6,6 +6,7 @@
 
 mod attrs;
 mod bind;
+mod decoder;
 mod expr;
 mod external;
 mod functions;
@@ -13,6 +14,7 @@ mod inspect;
 mod lower;
 mod mmap;
 mod order;
+mod positions;
 mod proto;
 mod read;
 mod support;
@@ -22,6 +24,7 @@ mod tests;
 mod walk;
 mod weights;
 
+pub use decoder::load_decoder;
 pub use inspect::{DataFile, Inspection, Port, inspect};
 pub use support::{Report, support};
 pub use walk::NodeReport;

@@ -51,7 +51,11 @@ fn gelu(look: &Look, x: ValueId, gate: ValueId, scale: f32) -> Option<UnaryOp> {
     }
     let (factors, c) = look.factors(look.unary(curve, UnaryOp::Tanh)?);
     let cubic = match factors[..] {
-        [sum] => look.either(sum, BinaryOp::Add).into_iter().flatten().any(|(a, b)| look.uncast(a) == x && cube(look, b, x, 3)),
+        [sum] => look
+            .either(sum, BinaryOp::Add)
+            .into_iter()
+            .flatten()
+            .any(|(a, b)| look.uncast(a) == x && cube(look, b, x, 3)),
         [a, b] => [(a, b), (b, a)].into_iter().any(|(a, b)| {
             let sum = look.with_scalar(b, BinaryOp::Add);
             a == x && sum.is_some_and(|(square, one)| one == 1.0 && cube(look, square, x, 2))

@@ -11,8 +11,14 @@ type Match = (Op, Vec<Option<ValueId>>);
 pub fn run(graph: &mut Graph, log: &mut Log) -> Result<()> {
     let products = rewrite(graph, log, |look, node| product(look, node).into(), substitute)?;
     let flat = rewrite(graph, log, |look, node| flat(look, node).into(), unflatten)?;
-    let biases = rewrite(graph, log, |look, node| with_bias(look, node).into(), substitute)?;
-    log.say(format!("{products} linear layers, {biases} with bias added, {flat} of them on flattened rows"));
+    log.say(format!("{products} linear layers, {flat} of them on flattened rows"));
+    bias(graph, log)
+}
+
+/// Folds `linear + bias`.
+pub fn bias(graph: &mut Graph, log: &mut Log) -> Result<()> {
+    let count = rewrite(graph, log, |look, node| with_bias(look, node).into(), substitute)?;
+    log.say(format!("{count} biases folded"));
     Ok(())
 }
 
@@ -32,7 +38,7 @@ fn unflatten(graph: &mut Graph, mut at: usize, (base, shape): (ValueId, Vec<usiz
         inputs[0] = Some(graph.insert(at, Op::Reshape { shape }, &[Some(base)], &format!("{}.rows", node.name))?[0]);
         at += 1;
     }
-    let y = graph.insert(at, node.op, &inputs, &node.name)?[0];
+    let y = graph.insert(at, node.op.clone(), &inputs, &node.name)?[0];
     let shape = graph.shape(node.out()).to_vec();
     substitute(graph, at + 1, (Op::Reshape { shape }, vec![Some(y)]))
 }

@@ -50,9 +50,9 @@ fn gated(look: &Look, node: &Node) -> Found<(Op, Vec<Option<ValueId>>)> {
 fn activation(look: &Look, v: ValueId) -> Option<(ValueId, UnaryOp)> {
     let node = look.node(v)?;
     match node.op {
-        Op::Unary(act @ (UnaryOp::Silu | UnaryOp::GeluErf | UnaryOp::GeluTanh | UnaryOp::QuickGelu | UnaryOp::Relu)) => {
-            Some((node.input(0)?, act))
-        }
+        Op::Unary(
+            act @ (UnaryOp::Silu | UnaryOp::GeluErf | UnaryOp::GeluTanh | UnaryOp::QuickGelu | UnaryOp::Relu),
+        ) => Some((node.input(0)?, act)),
         _ => None,
     }
 }

@@ -12,9 +12,12 @@ pub fn run(graph: &mut Graph, log: &mut Log) -> Result<()> {
     let (chunk, Some(pos)) = (Chunk::of(graph)?, roles::input(graph, roles::POS)) else {
         return Err(Error::new("passes", "fuse_positions needs the roles pass before it"));
     };
-    let count = rewrite(graph, log, |look, node| find(look, node, &chunk), |graph, at, offset| {
-        replace(graph, at, offset, pos)
-    })?;
+    let count = rewrite(
+        graph,
+        log,
+        |look, node| find(look, node, &chunk),
+        |graph, at, offset| replace(graph, at, offset, pos),
+    )?;
     log.say(format!("{count} tables looked up by position"));
     Ok(())
 }
@@ -26,7 +29,8 @@ fn find(look: &Look, node: &Node, chunk: &Chunk) -> Found<i64> {
     };
     let producers = look.graph.producers();
     let by_position = roles::source(look.graph, &producers, ids) == Source::Position;
-    if !by_position || look.graph.constant(table).is_none() || look.graph.shape(table).len() != 2 {
+    let ty = look.graph.ty(table);
+    if !by_position || look.graph.constant(table).is_none() || ty.shape.len() != 2 || !ty.dtype.is_float() {
         return Found::No;
     }
     let past = chunk.total - chunk.rows;
@@ -55,7 +59,8 @@ fn replace(graph: &mut Graph, at: usize, offset: i64, pos: ValueId) -> Result<()
     let rows = (0..n as i32).map(|i| i + offset as i32).collect();
     let rows = graph.add_const(format!("{}.row_numbers", node.name), ints(rows, &shape));
     let last = graph.add_const(format!("{}.last_row", node.name), ints(vec![last], &[]));
-    let places = graph.insert(at, Op::Binary(BinaryOp::Add), &[Some(rows), Some(pos)], &format!("{}.places", node.name))?;
+    let places =
+        graph.insert(at, Op::Binary(BinaryOp::Add), &[Some(rows), Some(pos)], &format!("{}.places", node.name))?;
     // Padding rows of the last chunk may stand past the table; nobody reads what they give.
     let name = format!("{}.clamped", node.name);
     let ids = graph.insert(at + 1, Op::Binary(BinaryOp::Min), &[Some(places[0]), Some(last)], &name)?[0];

@@ -14,7 +14,6 @@ mod fuse_rope;
 mod kv_in_place;
 mod last_row;
 mod look;
-pub mod positions;
 pub mod roles;
 mod split_linear;
 mod widen;

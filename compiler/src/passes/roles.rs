@@ -58,14 +58,17 @@ fn past_inputs(graph: &Graph) -> Vec<ValueId> {
     first.filter(|v| graph.inputs.contains(v) && graph.shape(*v).len() == 4).collect()
 }
 
-/// The integer input that indexes a constant table.
+/// The integer input that indexes a constant table: of several, one whose table has a row for each logit, and of those the first.
 fn token_input(graph: &Graph) -> Option<ValueId> {
-    graph.nodes.iter().find_map(|n| {
+    let lookups = graph.nodes.iter().filter_map(|n| {
         let (table, ids) = (n.input(0)?, n.input(1)?);
         let lookup = matches!(n.op, Op::Gather { axis: 0 }) && graph.constant(table).is_some();
         let fits = lookup && graph.shape(table).len() == 2 && graph.ty(table).dtype.is_float();
-        (fits && graph.inputs.contains(&ids) && graph.shape(ids).len() == 2).then_some(ids)
-    })
+        (fits && graph.inputs.contains(&ids) && graph.shape(ids).len() == 2).then(|| (graph.shape(table)[0], ids))
+    });
+    let found: Vec<(usize, ValueId)> = lookups.collect();
+    let has_logit = |rows: &usize| graph.outputs.iter().any(|o| graph.shape(o.value).last() == Some(rows));
+    found.iter().find(|(rows, _)| has_logit(rows)).or(found.first()).map(|(_, ids)| *ids)
 }
 
 /// Positions have the extent of the chunk, a mask that of everything; past and rows are both above zero, so they differ.

@@ -16,7 +16,7 @@ struct Match {
 pub fn run(graph: &mut Graph, log: &mut Log) -> Result<()> {
     let count = rewrite(graph, log, |look, node| find(look, node).into(), replace)?;
     log.say(format!("{count} packed projections taken apart"));
-    Ok(())
+    super::fuse_linear::bias(graph, log)
 }
 
 fn find(look: &Look, node: &Node) -> Option<Match> {

@@ -169,3 +169,212 @@ fn fold_joins_and_removes_movements() {
     run(&mut graph, RAW_ORDER, &mut Log::default()).unwrap();
     insta::assert_snapshot!(nodes(&graph), @"%d: f32[24] = Reshape(%x) shape=[24]");
 }
+
+/// DECODER with lines replaced; a pattern that is not there is a mistake in the test.
+fn edited(edits: &[(&str, &str)]) -> String {
+    edits.iter().fold(DECODER.to_string(), |text, (old, new)| {
+        assert!(text.contains(old), "{old}");
+        text.replace(old, new)
+    })
+}
+
+/// Fuses to one layer of five operators and gives the export's numbers.
+fn holds(text: &str, bound: f32) -> String {
+    for (pos, rows) in [(0, 2), (3, 2), (6, 1)] {
+        let worst = compare(text, pos, rows);
+        assert!(worst < bound, "pos {pos}, rows {rows}: {worst}");
+    }
+    nodes(&fused(text).0)
+}
+
+#[test]
+fn fuse_rope_takes_pairs_that_stand_side_by_side() {
+    let mut text = edited(&[(
+        "%emb = Concat(%freqs, %freqs) axis=2",
+        "%f4 = Reshape(%freqs) shape=[1,2,2,1]\n%emb = Concat(%f4, %f4) axis=3",
+    )]);
+    for (x, h) in [("q", 2), ("k", 1)] {
+        let pairs = format!(
+            "%{x}n5 = Reshape(%{x}neg) shape=[1,{h},2,2,1]\n%{x}l5 = Reshape(%{x}lo) shape=[1,{h},2,2,1]\n\
+             %{x}p5 = Concat(%{x}n5, %{x}l5) axis=4\n%{x}rot = Reshape(%{x}p5) shape=[1,{h},2,4]"
+        );
+        text = text
+            .replace(
+                &format!("lo = Slice(%{x}) begin=[0,0,0,0]"),
+                &format!("lo = Slice(%{x}) begin=[0,0,0,0] step=[1,1,1,2]"),
+            )
+            .replace(
+                &format!("hi = Slice(%{x}) begin=[0,0,0,2]"),
+                &format!("hi = Slice(%{x}) begin=[0,0,0,1] step=[1,1,1,2]"),
+            )
+            .replace(&format!("%{x}rot = Concat(%{x}neg, %{x}lo) axis=3"), &pairs);
+    }
+    let fused = holds(&text, 2e-5);
+    assert!(fused.contains("rope=interleaved(4)"), "{fused}");
+}
+
+#[test]
+fn fuse_rope_takes_the_leading_channels_of_a_head() {
+    let mut text = edited(&[
+        ("const %inv: f32[1,2,1] = [1,0.1]", "const %inv: f32[1,1,1] = 0.1"),
+        ("%cos = Reshape(%cosr) shape=[1,1,2,4]", "%cos = Reshape(%cosr) shape=[1,1,2,2]"),
+        ("%sin = Reshape(%sinr) shape=[1,1,2,4]", "%sin = Reshape(%sinr) shape=[1,1,2,2]"),
+    ]);
+    for (x, h) in [("q", 2), ("k", 1)] {
+        let part = format!(
+            "%{x}x = Slice(%{x}) begin=[0,0,0,0] len=[1,{h},2,2]\n%{x}y = Slice(%{x}) begin=[0,0,0,2] len=[1,{h},2,2]\n"
+        );
+        text = text
+            .replace(
+                &format!("%{x}lo = Slice(%{x}) begin=[0,0,0,0] len=[1,{h},2,2]"),
+                &format!("{part}%{x}lo = Slice(%{x}x) begin=[0,0,0,0] len=[1,{h},2,1]"),
+            )
+            .replace(
+                &format!("%{x}hi = Slice(%{x}) begin=[0,0,0,2] len=[1,{h},2,2]"),
+                &format!("%{x}hi = Slice(%{x}x) begin=[0,0,0,1] len=[1,{h},2,1]"),
+            )
+            .replace(&format!("%{x}a = Mul(%{x}, %cos)"), &format!("%{x}a = Mul(%{x}x, %cos)"))
+            .replace(
+                &format!("%{x}r = Add(%{x}a, %{x}b)"),
+                &format!("%{x}turned = Add(%{x}a, %{x}b)\n%{x}r = Concat(%{x}turned, %{x}y) axis=3"),
+            );
+    }
+    let fused = holds(&text, 2e-5);
+    assert!(fused.contains("rope=2") && !fused.contains("Concat"), "{fused}");
+}
+
+#[test]
+fn fuse_rope_refuses_numbers_of_one_cache_length() {
+    let text = edited(&[("%posf = Cast(%pos3) to=f32", "const %posf: f32[1,1,2] = [6,7]")]);
+    let said = run(&mut parse(&text).unwrap(), ORDER, &mut Log::default()).unwrap_err().to_string();
+    assert!(said.contains("no position decides") && said.contains("load_decoder"), "{said}");
+}
+
+#[test]
+fn widen_computes_fp16_exports_in_f32() {
+    let fused = holds(&DECODER.replace("f32", "f16"), 2e-2);
+    assert!(!fused.contains("f16") && !fused.contains("Cast"), "{fused}");
+    let (graph, _) = self::fused(&DECODER.replace("f32", "f16"));
+    let narrow = graph.values.iter().filter(|v| v.ty.dtype == DType::F16 && v.name.starts_with('w')).count();
+    assert_eq!(narrow, 7, "matrices stay as they lie in the file");
+}
+
+#[test]
+fn fuse_attention_takes_a_mask_that_selects_scores() {
+    let hidden = edited(&[("%scores = Add(%scores1, %mask)", "%scores = Where(%off, %fill, %scores1)")]);
+    assert!(holds(&hidden, 2e-5).contains("mask=causal"));
+    let both = edited(&[(
+        "%scores = Add(%scores1, %mask)",
+        "%seen = Not(%later)\n%s2 = Where(%seen, %scores1, %fill)\n%pad = Where(%hidden, %fill, %zero)\n%scores = Add(%pad, %s2)",
+    )]);
+    assert!(holds(&both, 2e-5).contains("mask=causal"));
+}
+
+#[test]
+fn fuse_positions_looks_learned_embeddings_up_by_pos() {
+    let text = edited(&[
+        (
+            "%h = Gather(%table, %input_ids) axis=0",
+            "%tok = Gather(%table, %input_ids) axis=0\n%next = Add(%position_ids, %two64)\n%place = Gather(%places, %next) axis=0\n%h = Add(%tok, %place)",
+        ),
+        (
+            "const %two: f32[] = 2",
+            "const %two: f32[] = 2\nconst %two64: i64[] = 2\nconst %places: f32[12,8] = random(13)",
+        ),
+    ]);
+    let fused = holds(&text, 2e-5);
+    assert!(fused.contains("Min(") && !fused.contains("%positions"), "{fused}");
+}
+
+#[test]
+fn fuse_positions_declines_indices_that_jump() {
+    let text = edited(&[
+        (
+            "%h = Gather(%table, %input_ids) axis=0",
+            "%tok = Gather(%table, %input_ids) axis=0\n%next = Mul(%position_ids, %two64)\n%place = Gather(%places, %next) axis=0\n%h = Add(%tok, %place)",
+        ),
+        (
+            "const %two: f32[] = 2",
+            "const %two: f32[] = 2\nconst %two64: i64[] = 2\nconst %places: f32[20,8] = random(13)",
+        ),
+    ]);
+    let mut log = Log::default();
+    let said = run(&mut parse(&text).unwrap(), ORDER, &mut log).unwrap_err().to_string();
+    assert!(said.contains("positions are still read"), "{said}");
+    assert!(log.lines.iter().any(|l| l.contains("no constant distance")), "{:?}", log.lines);
+}
+
+#[test]
+fn split_linear_takes_packed_projections_apart() {
+    let text = edited(&[
+        ("const %wq: f32[8,8] = random(3)", "const %wqkv: f32[8,16] = random(3)"),
+        ("const %wk: f32[8,4] = random(4)\n", ""),
+        ("const %wv: f32[8,4] = random(5)\n", ""),
+        ("%q0 = MatMul(%x, %wq)", "%qkv = MatMul(%x, %wqkv)\n%q0, %k0, %v0 = Split(%qkv) axis=2 sizes=[8,4,4]"),
+        ("%k0 = MatMul(%x, %wk)\n", ""),
+        ("%v0 = MatMul(%x, %wv)\n", ""),
+    ]);
+    assert!(holds(&text, 2e-5).contains("Qkv("));
+}
+
+#[test]
+fn fuse_linear_gives_flattened_rows_their_batch_axis_back() {
+    let text = edited(&[
+        (
+            "%o = MatMul(%o2, %wo)",
+            "%o3 = Reshape(%o1) shape=[2,8]\n%o4 = Gemm(%o3, %wo)\n%o = Reshape(%o4) shape=[1,2,8]",
+        ),
+        (
+            "%gate = MatMul(%x1, %wg)",
+            "%x1f = Reshape(%x1) shape=[2,8]\n%gatef = Gemm(%x1f, %wg)\n%gate = Reshape(%gatef) shape=[1,2,12]",
+        ),
+    ]);
+    let fused = holds(&text, 2e-5);
+    assert!(!fused.contains("Reshape") && fused.contains("GatedLinear"), "{fused}");
+}
+
+#[test]
+fn fuse_act_finds_gelu_in_its_spellings() {
+    let consts = "const %half: f32[] = 0.5\nconst %c: f32[] = 0.044715\nconst %r: f32[] = 0.7978846\nconst %three: f32[] = 3\nconst %root: f32[] = 1.4142135\n%h = Gather";
+    let sigmoid = ("%sig = Sigmoid(%gate)\n%act = Mul(%gate, %sig)", "");
+    for (kind, body) in [
+        (
+            "GeluTanh",
+            "%g3 = Pow(%gate, %three)\n%g4 = Mul(%g3, %c)\n%g5 = Add(%gate, %g4)\n%g6 = Mul(%g5, %r)\n%g7 = Tanh(%g6)\n%g8 = Add(%g7, %one)\n%g9 = Mul(%gate, %half)\n%act = Mul(%g9, %g8)",
+        ),
+        (
+            "GeluTanh",
+            "%g2 = Mul(%gate, %c)\n%g3 = Mul(%g2, %gate)\n%g4 = Add(%one, %g3)\n%g5 = Mul(%gate, %r)\n%g6 = Mul(%g5, %g4)\n%g7 = Tanh(%g6)\n%g8 = Add(%one, %g7)\n%g9 = Mul(%half, %g8)\n%act = Mul(%gate, %g9)",
+        ),
+        (
+            "GeluErf",
+            "%g3 = Div(%gate, %root)\n%g4 = Erf(%g3)\n%g5 = Add(%g4, %one)\n%g6 = Mul(%gate, %g5)\n%act = Mul(%g6, %half)",
+        ),
+    ] {
+        let fused = holds(&edited(&[(sigmoid.0, body), ("%h = Gather", consts)]), 2e-5);
+        assert!(fused.contains(&format!("act={kind}")), "{fused}");
+    }
+}
+
+#[test]
+fn fuse_act_keeps_a_curve_with_another_factor() {
+    let text = edited(&[("%sig = Sigmoid(%gate)", "%wide = Mul(%gate, %two)\n%sig = Sigmoid(%wide)")]);
+    assert!(!holds(&text, 2e-5).contains("GatedLinear"));
+}
+
+#[test]
+fn last_row_takes_the_place_of_an_exporters_slice() {
+    let text = edited(&[(
+        "%logits = MatMul(%x2, %tt)",
+        "%xl = Slice(%x2) begin=[0,1,0] len=[1,1,8]\n%logits = MatMul(%xl, %tt)",
+    )]);
+    let (graph, _) = fused(&text);
+    assert!(!nodes(&graph).contains("Slice"), "{}", nodes(&graph));
+}
+
+#[test]
+fn rows_without_a_mask_are_refused_for_generation() {
+    let text = edited(&[("%scores = Add(%scores1, %mask)", "%scores = Mul(%scores1, %one)")]);
+    let said = run(&mut parse(&text).unwrap(), ORDER, &mut Log::default()).unwrap_err().to_string();
+    assert!(said.contains("neither causal nor a window"), "{said}");
+}

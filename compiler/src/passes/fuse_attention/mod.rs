@@ -125,4 +125,3 @@ fn unrepeat(look: &Look, v: ValueId) -> ValueId {
     };
     inner().unwrap_or(look.uncast(v))
 }
-

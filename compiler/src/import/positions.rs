@@ -4,7 +4,7 @@
 
 use crate::error::Result;
 use crate::graph::eval::{self, Array};
-use crate::graph::{DType, Def, Graph, Op, Tensor, Ty, ValueId};
+use crate::graph::{DType, Def, Graph, Op, Ty, ValueId};
 use std::collections::HashMap;
 
 /// Numbers at or under this belong to a mask, which has kinds of its own.
@@ -15,57 +15,65 @@ const MAX_ELEMENTS: usize = 1 << 24;
 /// A value that lists something for each row of the chunk, and the same for each position.
 struct Rows {
     value: ValueId,
-    axis: usize,
+    /// [positions, what one row holds]
     all: Array,
 }
 
 /// Returns how many values became lookups.
 pub fn restore(graph: &mut Graph, long: &Graph, rows: usize) -> Result<usize> {
-    let found = found(graph, long, rows);
-    if found.is_empty() {
-        return Ok(0);
-    }
-    let positions = graph.add_input("position_ids", Ty::new(DType::I64, &[1, rows]));
-    let count = found.len();
-    for Rows { value, axis, all } in found {
-        let name = graph.value(value).name.clone();
-        let shape = graph.shape(value).to_vec();
-        let table = graph.add_const(format!("{name}.all_positions"), all.to_tensor());
-        let picked = graph.insert(0, Op::Gather { axis }, &[Some(table), Some(positions)], &format!("{name}.picked"))?[0];
-        let new = graph.insert(1, Op::Reshape { shape }, &[Some(picked)], &format!("{name}.at_positions"))?[0];
-        graph.replace_uses(value, new);
+    let mut positions = None;
+    let mut count = 0;
+    // Row numbers first: what is looked up by them then is no constant any more.
+    for lookups in [true, false] {
+        for found in found(graph, long, rows, lookups) {
+            let input =
+                *positions.get_or_insert_with(|| graph.add_input("position_ids", Ty::new(DType::I64, &[1, rows])));
+            look_up(graph, found, input)?;
+            count += 1;
+        }
     }
     Ok(count)
 }
 
-fn found(graph: &Graph, long: &Graph, rows: usize) -> Vec<Rows> {
+fn look_up(graph: &mut Graph, Rows { value, all }: Rows, positions: ValueId) -> Result<()> {
+    let name = graph.value(value).name.clone();
+    let shape = graph.shape(value).to_vec();
+    let table = graph.add_const(format!("{name}.all_positions"), all.to_tensor());
+    let inputs = [Some(table), Some(positions)];
+    let at = graph.nodes.iter().position(|n| n.inputs.contains(&Some(value))).unwrap_or(0);
+    let picked = graph.insert(at, Op::Gather { axis: 0 }, &inputs, &format!("{name}.picked"))?[0];
+    let new = graph.insert(at + 1, Op::Reshape { shape }, &[Some(picked)], &format!("{name}.at_positions"))?[0];
+    graph.replace_uses(value, new);
+    Ok(())
+}
+
+fn found(graph: &Graph, long: &Graph, rows: usize, lookups: bool) -> Vec<Rows> {
     let names = unique_names(long);
     let fixed_long = fixed(long);
     let mut out = Vec::new();
-    for value in frontier(graph) {
+    for value in frontier(graph, lookups) {
         let Some(&other) = names.get(graph.value(value).name.as_str()) else { continue };
         let (short, wide) = (graph.ty(value), long.ty(other));
         let differing = differing(&short.shape, &wide.shape);
         let Some(axis) = differing.filter(|a| short.shape[*a] == rows && wide.dtype == short.dtype) else { continue };
-        if !fixed_long[other.0 as usize] || wide.elements() > MAX_ELEMENTS {
+        let lead = short.shape[..axis].iter().all(|d| *d == 1);
+        if !lead || !fixed_long[other.0 as usize] || wide.elements() > MAX_ELEMENTS {
             continue;
         }
         let read = |g: &Graph, v| eval::values(g, HashMap::new(), &[v]).ok().and_then(|mut a| a.pop());
-        let (Some(here), Some(all)) = (read(graph, value), read(long, other)) else { continue };
-        if agrees(&here, &all, axis) {
-            out.push(Rows { value, axis, all });
+        let (Some(here), Some(mut all)) = (read(graph, value), read(long, other)) else { continue };
+        if agrees(&here, &all) {
+            all.shape = vec![wide.shape[axis], wide.shape[axis + 1..].iter().product()];
+            out.push(Rows { value, all });
         }
     }
     out
 }
 
-/// Whether the last rows of `all` along `axis` are `here`, and neither is a mask.
-fn agrees(here: &Array, all: &Array, axis: usize) -> bool {
-    let (a, b) = (here.to_f64(), all.to_f64());
-    let inner: usize = here.shape[axis + 1..].iter().product();
-    let (short, long) = (here.shape[axis] * inner, all.shape[axis] * inner);
-    let same = a.chunks(short).zip(b.chunks(long)).all(|(a, b)| *a == b[long - short..]);
-    same && b.iter().all(|x| *x > f64::from(MASKED))
+/// Whether the last rows of `all` are `here`, and neither is a mask.
+fn agrees(here: &Array, all: &Array) -> bool {
+    let (here, all) = (here.to_f64(), all.to_f64());
+    all.ends_with(&here) && all.iter().all(|x| *x > f64::from(MASKED))
 }
 
 /// The one axis in which two shapes differ.
@@ -93,8 +101,8 @@ fn fixed(graph: &Graph) -> Vec<bool> {
     fixed
 }
 
-/// Fixed values that others read: float ones, and integer ones that look rows up. In order, each once.
-fn frontier(graph: &Graph) -> Vec<ValueId> {
+/// Fixed values that others read, in order, each once: row numbers of lookups, or floats.
+fn frontier(graph: &Graph, lookups: bool) -> Vec<ValueId> {
     let fixed = fixed(graph);
     let mut found = Vec::new();
     for node in &graph.nodes {
@@ -102,9 +110,11 @@ fn frontier(graph: &Graph) -> Vec<ValueId> {
         let open = node.outputs.iter().any(|v| !fixed[v.0 as usize]);
         for (i, v) in node.inputs.iter().enumerate() {
             let Some(v) = *v else { continue };
-            let float = graph.ty(v).dtype.is_float() && open;
-            let index = lookup && i == 1 && graph.ty(v).dtype.is_int();
-            if fixed[v.0 as usize] && (float || index) && !found.contains(&v) {
+            let fits = match lookups {
+                true => lookup && i == 1 && graph.ty(v).dtype.is_int(),
+                false => open && graph.ty(v).dtype.is_float(),
+            };
+            if fixed[v.0 as usize] && fits && !found.contains(&v) {
                 found.push(v);
             }
         }

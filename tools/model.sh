@@ -23,15 +23,16 @@ if [ -z "${onnx:-}" ] && [ -e "models/$name/prepare.py" ]; then
   .cache/venv/bin/python "models/$name/prepare.py"
 fi
 
+# Always the whole workspace: another selection of packages would resolve other features and build dependencies again.
 say "building the compiler"
-cargo build --locked "${quiet[@]}" --profile "$profile" -p onnxcast
+cargo build --locked "${quiet[@]}" --profile "$profile" --workspace
 install -m 755 "$folder/onnxcast" bin/onnxcast
 
 say "step 1 of 2: onnxcast compile $name ${options[*]}"
 bin/onnxcast compile "$name" "${options[@]}"
 
 say "step 2 of 2: cargo build"
-ONNXCAST_MODEL=$name cargo build --locked "${quiet[@]}" --profile "$profile" -p onnxcast-model
+ONNXCAST_MODEL=$name cargo build --locked "${quiet[@]}" --profile "$profile" --workspace
 part=bin/.$name.part
 trap 'rm -f "$part"' EXIT
 install -m 755 "$folder/onnxcast-model" "$part"

@@ -14,12 +14,13 @@ say "modelgen"
 PYTHONPATH=tools .cache/venv/bin/python -m pytest -q -p no:cacheprovider tools | tee -a "$log"
 say "conformance cases"
 tools/fetch_conformance.sh
-say "compiler and runtime"
-cargo test --locked --workspace --exclude onnxcast-model 2>&1 | tee -a "$log"
+say "executables"
 for model in tiny smollm2; do tools/model.sh "$model"; done
 onnx=tests/data/smolvlm-tiny/vision.onnx dims=batch=1 tools/model.sh vision
-say "end to end"
-cargo test --locked -p onnxcast-model 2>&1 | tee -a "$log"
+say "compiler, runtime, end to end"
+cargo test --locked --workspace 2>&1 | tee -a "$log"
+say "smollm2 against its golden file"
+bin/smollm2 verify
 
 awk '
   /^test result: / { passed += $4; failed += $6; skipped += $8 }

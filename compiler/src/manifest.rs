@@ -142,10 +142,10 @@ impl Manifest {
         if let Some(pair) = names.windows(2).find(|p| p[0] == p[1]) {
             return Err(bad("buckets", format!("two are called '{}'", pair[0])));
         }
-        if let Some(context) = self.context {
-            if !(1..=1 << 20).contains(&context) {
-                return Err(bad("context", format!("{context} rows; 1 to {} are possible", 1 << 20)));
-            }
+        if let Some(context) = self.context
+            && !(1..=1 << 20).contains(&context)
+        {
+            return Err(bad("context", format!("{context} rows; 1 to {} are possible", 1 << 20)));
         }
         Ok(())
     }

@@ -93,9 +93,8 @@ fn replace(graph: &mut Graph, block: Block, pos: ValueId, rows: ValueId) -> Resu
     let mask = if mask == Mask::Full { Mask::Causal } else { mask };
     let cached = Op::CachedAttention { heads, scale, mask };
     let out = graph.insert(at, cached, &[q, caches[0], caches[1], Some(pos)], &name)?[0];
-    let shape = vec![1, heads.q, graph.shape(old)[2], heads.dim];
     // Readers of the attention expect heads before rows; the transpose back is joined with theirs by `fold`.
-    let [_, hq, s, d] = shape[..] else { return Ok(()) };
+    let (hq, s, d) = (heads.q, graph.shape(old)[2], heads.dim);
     let split =
         graph.insert(at + 1, Op::Reshape { shape: vec![1, s, hq, d] }, &[Some(out)], &format!("{name}.split"))?[0];
     let swap = Op::Transpose { perm: vec![0, 2, 1, 3] };

@@ -25,8 +25,8 @@ fn find(look: &Look, node: &Node) -> Option<Match> {
     let linear = look.node(y)?;
     let Op::Linear { norm: None, act: None, residual: false, .. } = linear.op else { return None };
     let constant = linear.inputs[1..].iter().flatten().all(|w| look.graph.constant(*w).is_some());
-    let read = look.graph.nodes.iter().filter(|n| n.inputs.contains(&Some(y)));
-    let only_parts = read.map(|n| parts_of(look.graph, n)).all(|is_part| is_part);
+    let mut read = look.graph.nodes.iter().filter(|n| n.inputs.contains(&Some(y)));
+    let only_parts = read.all(|n| parts_of(look.graph, n));
     let shown = look.graph.outputs.iter().any(|o| o.value == y);
     (constant && only_parts && !shown).then(|| Match { linear: linear.clone(), parts })
 }

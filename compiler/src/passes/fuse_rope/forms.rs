@@ -35,8 +35,8 @@ fn turned_beside(look: &Look, v: ValueId) -> Option<Match> {
     [(a, b), (b, a)].into_iter().find_map(|(straight, crossed)| {
         let products = look.either(look.uncast(crossed), BinaryOp::Mul).into_iter().flatten();
         let (x, form, sin) = products.filter_map(|(r, sin)| turned(look, r).map(|(x, form)| (x, form, sin))).next()?;
-        let direct = look.either(look.uncast(straight), BinaryOp::Mul).into_iter().flatten();
-        let (_, cos) = direct.filter(|(y, _)| look.uncast(*y) == look.uncast(x)).next()?;
+        let mut direct = look.either(look.uncast(straight), BinaryOp::Mul).into_iter().flatten();
+        let (_, cos) = direct.find(|(y, _)| look.uncast(*y) == look.uncast(x))?;
         (look.graph.shape(x).last() == Some(&form.rotary)).then_some(())?;
         finish(look, x, cos, sin, form, true)
     })

@@ -76,6 +76,7 @@ fn replace(graph: &mut Graph, block: Block, pos: ValueId, rows: ValueId) -> Resu
     let Op::Attention { heads, scale, mask } = graph.nodes[block.node].op else { return Ok(()) };
     let q = graph.nodes[block.node].input(0);
     let (old, name) = (graph.nodes[block.node].out(), graph.nodes[block.node].name.clone());
+    drop_present(graph, &block);
     let mut caches = Vec::new();
     let mut at = block.node;
     for i in 0..2 {
@@ -87,14 +88,13 @@ fn replace(graph: &mut Graph, block: Block, pos: ValueId, rows: ValueId) -> Resu
         at += 1;
         graph.states.push(State { input: cache, output: written });
         graph.inputs.retain(|v| *v != block.past[i]);
-        graph.outputs.retain(|o| o.value != block.whole[i] && o.value != block.new[i]);
         caches.push(Some(written));
     }
     let mask = if mask == Mask::Full { Mask::Causal } else { mask };
     let cached = Op::CachedAttention { heads, scale, mask };
     let out = graph.insert(at, cached, &[q, caches[0], caches[1], Some(pos)], &name)?[0];
-    // Readers of the attention expect heads before rows; the transpose back is joined with theirs by `fold`.
     let (hq, s, d) = (heads.q, graph.shape(old)[2], heads.dim);
+    // Readers of the attention expect heads before rows; the transpose back is joined with theirs by `fold`.
     let split =
         graph.insert(at + 1, Op::Reshape { shape: vec![1, s, hq, d] }, &[Some(out)], &format!("{name}.split"))?[0];
     let swap = Op::Transpose { perm: vec![0, 2, 1, 3] };
@@ -102,6 +102,26 @@ fn replace(graph: &mut Graph, block: Block, pos: ValueId, rows: ValueId) -> Resu
     graph.replace_uses(old, turned);
     graph.nodes.remove(at + 3);
     Ok(())
+}
+
+/// Outputs that show the cache go: the whole of it, or its new rows, before or after they were joined.
+fn drop_present(graph: &mut Graph, block: &Block) {
+    let look = Look::new(graph);
+    let shows = |v: ValueId, i: usize| {
+        let v = look.uncast(v);
+        let (whole, new) = (block.whole[i], block.new[i]);
+        let past = graph.shape(whole)[2] - graph.shape(new)[2];
+        let last_rows = || match look.node(v).map(|n| (&n.op, n.input(0))) {
+            Some((Op::Slice { begin, .. }, Some(x))) => {
+                look.uncast(x) == whole && graph.shape(v) == graph.shape(new) && begin[2] as usize == past
+            }
+            _ => false,
+        };
+        v == whole || v == new || last_rows()
+    };
+    let keep: Vec<bool> = graph.outputs.iter().map(|o| !(shows(o.value, 0) || shows(o.value, 1))).collect();
+    let mut keep = keep.into_iter();
+    graph.outputs.retain(|_| keep.next().unwrap_or(true));
 }
 
 /// Inputs that the fused graph no longer reads (masks, positions) go; one that is still read has no value in a generation.

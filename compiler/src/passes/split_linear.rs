@@ -25,14 +25,10 @@ fn find(look: &Look, node: &Node) -> Option<Match> {
     let linear = look.node(y)?;
     let Op::Linear { norm: None, act: None, residual: false, .. } = linear.op else { return None };
     let constant = linear.inputs[1..].iter().flatten().all(|w| look.graph.constant(*w).is_some());
-    let mut read = look.graph.nodes.iter().filter(|n| n.inputs.contains(&Some(y)));
-    let only_parts = read.all(|n| parts_of(look.graph, n));
+    let mut readers = look.graph.nodes.iter().filter(|n| n.inputs.contains(&Some(y)));
+    let only_parts = readers.all(|n| self::parts(look.graph, n).is_some());
     let shown = look.graph.outputs.iter().any(|o| o.value == y);
     (constant && only_parts && !shown).then(|| Match { linear: linear.clone(), parts })
-}
-
-fn parts_of(graph: &Graph, node: &Node) -> bool {
-    parts(graph, node).is_some()
 }
 
 /// The columns of its input that each output of a split or slice holds.

@@ -33,8 +33,8 @@ pub(super) fn find(look: &Look, node: &Node) -> Option<Match> {
 fn turned_beside(look: &Look, v: ValueId) -> Option<Match> {
     let (a, b) = look.binary(v, BinaryOp::Add)?;
     [(a, b), (b, a)].into_iter().find_map(|(straight, crossed)| {
-        let products = look.either(look.uncast(crossed), BinaryOp::Mul).into_iter().flatten();
-        let (x, form, sin) = products.filter_map(|(r, sin)| turned(look, r).map(|(x, form)| (x, form, sin))).next()?;
+        let mut products = look.either(look.uncast(crossed), BinaryOp::Mul).into_iter().flatten();
+        let (x, form, sin) = products.find_map(|(r, sin)| turned(look, r).map(|(x, form)| (x, form, sin)))?;
         let mut direct = look.either(look.uncast(straight), BinaryOp::Mul).into_iter().flatten();
         let (_, cos) = direct.find(|(y, _)| look.uncast(*y) == look.uncast(x))?;
         (look.graph.shape(x).last() == Some(&form.rotary)).then_some(())?;

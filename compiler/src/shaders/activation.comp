@@ -27,7 +27,7 @@ float apply(float x) {
 #elif FORM == 4
     return x * sigmoid(ALPHA * x);
 #elif FORM == 5
-    return clamp(ALPHA * x + BETA, 0.0, 1.0);
+    return is_nan(x) ? x : clamp(ALPHA * x + BETA, 0.0, 1.0);
 #elif FORM == 6
     return x <= ALPHA ? 0.0 : x;
 #else

@@ -8,6 +8,7 @@
 #endif
 layout(local_size_x = 256) in;
 #include "lib/memory.glsl"
+#include "lib/unary.glsl"
 
 #if FLOAT
 #define NUMBER(word) uintBitsToFloat(word)
@@ -34,6 +35,12 @@ void main() {
         return;
     }
     uint x = args.x.v[i];
+#if FLOAT
+    if (is_nan(uintBitsToFloat(x))) {
+        args.y.v[i] = x;
+        return;
+    }
+#endif
 #if LOW
     uint low = args.low.v[0];
     x = NUMBER(x) < NUMBER(low) ? low : x;

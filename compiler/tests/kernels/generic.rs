@@ -108,6 +108,7 @@ fn activations_with_parameters() {
         Op::ThresholdedRelu { alpha: 0.3 },
     ];
     for op in all {
+        one(op.clone(), &[edges(2.0)], LOOSE);
         one(op, &[floats(4, &[3, 43])], LOOSE);
     }
 }

@@ -4,5 +4,6 @@ mod decoder;
 mod device;
 mod generic;
 mod nodes;
+mod promises;
 mod sample;
 mod spirv;

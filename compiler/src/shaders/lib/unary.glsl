@@ -43,6 +43,15 @@ const uint UNARY_BIT_NOT = 36u;
 const uint UNARY_IS_NAN = 37u;
 const uint UNARY_IS_INF = 38u;
 
+// By bits: compilers may drop NaN from comparisons and turn selections into min and max, which lose it.
+bool is_nan(float x) {
+    return (floatBitsToUint(x) & 0x7fffffffu) > 0x7f800000u;
+}
+
+bool is_inf(float x) {
+    return (floatBitsToUint(x) & 0x7fffffffu) == 0x7f800000u;
+}
+
 // exp(x) - 1 without cancellation at small x.
 float exp_minus_one(float x) {
     if (abs(x) < 0.25) {
@@ -60,10 +69,8 @@ float log_one_plus(float x) {
 }
 
 float safe_tanh(float x) {
-    // Not clamp(): NaN must stay.
-    x = x > 10.0 ? 10.0 : (x < -10.0 ? -10.0 : x);
-    float t = exp_minus_one(2.0 * x);
-    return t / (t + 2.0);
+    float t = exp_minus_one(2.0 * clamp(x, -10.0, 10.0));
+    return is_nan(x) ? x : t / (t + 2.0);
 }
 
 float sigmoid(float x) {
@@ -141,14 +148,6 @@ float area_sin(float x) {
     return x < 0.0 ? -y : y;
 }
 
-bool is_nan(float x) {
-    return (floatBitsToUint(x) & 0x7fffffffu) > 0x7f800000u;
-}
-
-bool is_inf(float x) {
-    return (floatBitsToUint(x) & 0x7fffffffu) == 0x7f800000u;
-}
-
 float unary(const uint op, float x) {
     if (op == UNARY_NEG) return -x;
     if (op == UNARY_ABS) return abs(x);
@@ -161,7 +160,7 @@ float unary(const uint op, float x) {
     if (op == UNARY_ERF) return erf(x);
     if (op == UNARY_TANH) return safe_tanh(x);
     if (op == UNARY_SIGMOID) return sigmoid(x);
-    if (op == UNARY_RELU) return x < 0.0 ? 0.0 : x;
+    if (op == UNARY_RELU) return is_nan(x) ? x : max(x, 0.0);
     if (op == UNARY_SOFTPLUS) return softplus(x);
     if (op == UNARY_SOFTSIGN) return x / (1.0 + abs(x));
     if (op == UNARY_SILU) return x * sigmoid(x);

@@ -1,0 +1,74 @@
+//! What holds for all kernels: refusals give their reason, runs repeat bit for bit, the order of sums does not vary.
+
+use crate::device::{Arrays, engine, run_on};
+use crate::nodes::{self, Random, heads};
+use onnxcast::graph::eval::Array;
+use onnxcast::graph::{DType, Graph, Mask, Norm, Op, Output, Rotary, Ty, UnaryOp};
+use onnxcast::plan::{Precision, kernels};
+
+fn refusal(op: Op, types: &[Ty], precision: Precision) -> String {
+    let mut graph = Graph { name: "one".into(), ..Graph::default() };
+    let inputs: Vec<_> = types.iter().map(|ty| Some(graph.add_input("x", ty.clone()))).collect();
+    let out = graph.push(op, &inputs, "the node").expect("a valid node");
+    graph.outputs.push(Output { name: "y".into(), value: out[0] });
+    kernels::select(&graph, &graph.nodes[0], precision).expect_err("a refusal").to_string()
+}
+
+#[test]
+fn double_precision_is_refused_by_name() {
+    let said = refusal(Op::Unary(UnaryOp::Exp), &[Ty::new(DType::F64, &[3])], Precision::Fp32);
+    assert!(said.contains("the node") && said.contains("'x' is float64"), "{said}");
+}
+
+#[test]
+fn weights_that_are_computed_are_refused_for_packed_products() {
+    let op = Op::Linear { norm: None, bias: false, act: None, residual: false, nk: true };
+    let said = refusal(op, &[Ty::new(DType::F32, &[1, 4]), Ty::new(DType::F32, &[3, 4])], Precision::Fp32);
+    assert!(said.contains("input 1 must be a constant"), "{said}");
+}
+
+#[test]
+fn odd_heads_are_refused_in_fp16_and_taken_in_fp32() {
+    let graph = nodes::qkv(1, 16, heads(2, 1, 6), 8, Some(Rotary { rotary: 6, interleaved: false }), false);
+    let said = kernels::select(&graph, &graph.nodes[0], Precision::Fp16).expect_err("a refusal").to_string();
+    assert!(said.contains("head of 6") && said.contains("use fp32"), "{said}");
+    assert_eq!(kernels::select(&graph, &graph.nodes[0], Precision::Fp32).expect("a kernel").len(), 1);
+}
+
+fn inputs(graph: &Graph) -> Arrays {
+    let mut random = Random::new(1);
+    let values = graph.inputs.iter().chain(graph.states.iter().map(|s| &s.input));
+    values
+        .map(|&v| {
+            let value = graph.value(v);
+            let array = match value.name.as_str() {
+                "pos" => Array::scalar(40),
+                "rows" => Array::scalar(1),
+                _ => random.array(&value.ty),
+            };
+            (value.name.clone(), array)
+        })
+        .collect()
+}
+
+#[test]
+fn runs_repeat_bit_for_bit() {
+    let rms = Some(Norm::Rms { eps: 1e-5 });
+    let graphs = [
+        nodes::linear(1, 576, 65, rms, Some(UnaryOp::Silu), true, true),
+        nodes::linear(65, 129, 33, rms, None, true, true),
+        nodes::gated(1, 577, 64, rms),
+        nodes::cached_attention(1, heads(3, 1, 64), 64, Mask::Causal),
+    ];
+    for graph in graphs {
+        for precision in [Precision::Fp32, Precision::Fp16] {
+            let all = inputs(&graph);
+            let mut engine = engine(&graph, precision);
+            let bits = |a: &Arrays| -> Vec<u32> { a["y0"].to_f32().iter().map(|x| x.to_bits()).collect() };
+            let first = bits(&run_on(&mut engine, &graph, precision, &all));
+            for _ in 0..3 {
+                assert_eq!(bits(&run_on(&mut engine, &graph, precision, &all)), first, "{:?}", graph.nodes[0].op);
+            }
+        }
+    }
+}

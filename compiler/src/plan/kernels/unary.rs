@@ -48,3 +48,35 @@ pub(super) fn code(op: UnaryOp) -> Option<u32> {
         Not | BitNot => return None,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::code;
+    use crate::graph::UnaryOp::{self, *};
+
+    /// `GeluErf` as GLSL spells it: `GELU_ERF`.
+    fn shouted(name: &str) -> String {
+        let mut out = String::new();
+        for (i, c) in name.chars().enumerate() {
+            if c.is_uppercase() && i > 0 {
+                out.push('_');
+            }
+            out.extend(c.to_uppercase());
+        }
+        out
+    }
+
+    #[test]
+    fn codes_are_those_of_the_shader() {
+        let text = crate::shaders::text("lib/unary.glsl").unwrap_or_default();
+        let all: [UnaryOp; 36] = [
+            Neg, Abs, Sign, Exp, Log, Sqrt, Rsqrt, Reciprocal, Erf, Tanh, Sigmoid, Relu, Softplus, Softsign, Silu,
+            GeluErf, GeluTanh, QuickGelu, HardSwish, Mish, Sin, Cos, Tan, Asin, Acos, Atan, Sinh, Cosh, Asinh, Acosh,
+            Atanh, Floor, Ceil, Round, IsNan, IsInf,
+        ];
+        for op in all {
+            let line = format!("const uint UNARY_{} = {}u;", shouted(&format!("{op:?}")), code(op).unwrap_or(0));
+            assert!(text.contains(&line), "lib/unary.glsl lacks '{line}'");
+        }
+    }
+}

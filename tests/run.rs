@@ -1,4 +1,4 @@
-//! A graph that is no decoder as an executable: bin/vision (`make model=vision onnx=tests/data/smolvlm-tiny/vision.onnx dims=batch=1`).
+//! A graph that is no decoder as an executable: bin/vision (`make model=vision onnx=tests/data/smolvlm-tiny/vision.onnx`).
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;

@@ -209,6 +209,30 @@ fn support_lists_and_inspect_shows() {
     assert_eq!(json["external"][0]["location"], "model.onnx.data");
 }
 
+/// A one-node ONNX file: y = OP(x), x f32 [2].
+fn one_node(op: &str) -> Vec<u8> {
+    let field = |tag: u8, body: &[u8]| [&[tag, body.len() as u8], body].concat();
+    let value = |name: &str| {
+        let shape = field(0x12, &field(0x0a, &[0x08, 2]));
+        let ty = field(0x12, &field(0x0a, &[&[0x08, 1], &shape[..]].concat()));
+        [field(0x0a, name.as_bytes()), ty].concat()
+    };
+    let node = [field(0x0a, b"x"), field(0x12, b"y"), field(0x1a, b"n"), field(0x22, op.as_bytes())].concat();
+    let graph = [field(0x0a, &node), field(0x12, b"g"), field(0x5a, &value("x")), field(0x62, &value("y"))].concat();
+    [vec![0x08, 8], field(0x3a, &graph), field(0x42, &[0x10, 17])].concat()
+}
+
+#[test]
+fn support_fails_where_a_node_is_not_covered() {
+    let dir = project();
+    fs::write(dir.path().join("good.onnx"), one_node("Relu")).unwrap();
+    fs::write(dir.path().join("bad.onnx"), one_node("Det")).unwrap();
+    onnxcast(dir.path(), &["support", "good.onnx"]).success();
+    let run = onnxcast(dir.path(), &["support", "bad.onnx"]).failure();
+    let text = String::from_utf8_lossy(&run.get_output().stdout).into_owned();
+    assert!(text.contains("Det") && text.contains("1 unsupported"), "{text}");
+}
+
 #[test]
 fn explain_and_graph_need_no_weights() {
     let dir = project();

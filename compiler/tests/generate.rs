@@ -6,8 +6,9 @@ use onnxcast::plan::{self, BucketGraph, Lock, Precision, Request, Shaders};
 use onnxcast::shaders;
 use onnxcast_runtime::device::{self, Device};
 use onnxcast_runtime::engine::{self, Engine};
+use onnxcast_runtime::npz;
 use onnxcast_runtime::program::Kernel;
-use onnxcast_runtime::recorder::{Code, Part};
+use onnxcast_runtime::recorder::{Code, Part, RecordOptions};
 use onnxcast_runtime::step::{MAX_STOPS, Step};
 use onnxcast_runtime::weights::WeightSource;
 use std::collections::BTreeMap;
@@ -23,6 +24,10 @@ fn project() -> PathBuf {
 
 /// A decoder of the tree with a prefill bucket of `rows` and a decode bucket, on the first device.
 fn decoder(path: &str, context: usize, rows: usize, precision: Precision) -> Engine {
+    open(planned(path, context, rows, precision))
+}
+
+fn planned(path: &str, context: usize, rows: usize, precision: Precision) -> plan::Plan {
     let bucket = |name: &str, s: usize| {
         let named = [("batch_size", 1), ("sequence_length", s), ("past_sequence_length", context - s)];
         let totals = [("total_sequence_length", context), ("s70", s), ("s15", context - s), ("s53", context)];
@@ -36,11 +41,15 @@ fn decoder(path: &str, context: usize, rows: usize, precision: Precision) -> Eng
     let lock = Lock::default();
     let request =
         Request { name: "test", precision, context: Some(context), buckets: &buckets, lock: &lock, select: &Shaders };
-    open(plan::assemble(&request).unwrap())
+    plan::assemble(&request).unwrap()
 }
 
 /// Packs the weights, compiles the kernels, uploads both.
 fn open(plan: plan::Plan) -> Engine {
+    open_on(&Device::open(&device::Options::default()).unwrap(), plan, engine::Options::default())
+}
+
+fn open_on(device: &Device, plan: plan::Plan, options: engine::Options) -> Engine {
     let weights = plan.pool.iter().map(|packed| {
         let mut bytes = Vec::new();
         plan::weights::pack(packed, &mut |piece| {
@@ -52,8 +61,7 @@ fn open(plan: plan::Plan) -> Engine {
     });
     let weights = WeightSource::Bytes(weights.collect());
     let code: Vec<Code> = plan.program.kernels.iter().map(|k| Code::Words(words(k).into())).collect();
-    let device = Device::open(&device::Options::default()).unwrap();
-    Engine::new(&device, plan.program, &code, &weights, engine::Options::default(), &mut |_, _| {}).unwrap()
+    Engine::new(device, plan.program, &code, &weights, options, &mut |_, _| {}).unwrap()
 }
 
 /// SPIR-V of a kernel; the decoders of this file share most of theirs.
@@ -101,18 +109,23 @@ fn numbers(value: &serde_json::Value) -> Vec<u32> {
 }
 
 #[test]
-fn the_qwen2_exports_give_their_reference_tokens() {
-    for (folder, name) in [
-        ("tests/data/qwen2-tiny-eager-legacy-op17", "model.onnx"),
-        ("tests/data/qwen2-tiny-eager-dynamo-op18", "model.onnx"),
-    ] {
+fn the_qwen2_exports_give_their_reference_tokens_and_logits() {
+    for folder in ["tests/data/qwen2-tiny-eager-legacy-op17", "tests/data/qwen2-tiny-eager-dynamo-op18"] {
         let config = std::fs::read_to_string(project().join(folder).join("config.json")).unwrap();
         let config: serde_json::Value = serde_json::from_str(&config).unwrap();
         let (prompt, want) = (numbers(&config["prompt"]), numbers(&config["greedy_tokens"]));
-        let mut engine = decoder(&format!("{folder}/{name}"), 64, 4, Precision::Fp32);
+        let reference = npz::read(&project().join(folder).join("reference.npz")).unwrap();
+        let (_, logits) = reference.iter().find(|(name, _)| name == "step_logits").unwrap();
+        let logits = logits.data.to_f64();
+        let mut engine = decoder(&format!("{folder}/model.onnx"), 64, 4, Precision::Fp32);
         let got = generate(&mut engine, 64, &prompt, want.len() as u32);
         let tokens: Vec<u32> = got.iter().map(|(t, _)| *t).collect();
         assert_eq!(tokens, want, "{folder}");
+        for (i, ((_, row), expected)) in got.iter().zip(logits.chunks_exact(got[0].1.len())).enumerate() {
+            let row: Vec<f64> = row.iter().map(|x| f64::from(*x)).collect();
+            let far = raw::distance(&row, expected);
+            assert!(far < 1e-3, "{folder}, step {i}: logits are {far} away");
+        }
     }
 }
 
@@ -127,6 +140,38 @@ fn the_tiny_decoder_gives_its_golden_tokens() {
         let tokens: Vec<u32> = got.iter().map(|(t, _)| *t).collect();
         assert_eq!(tokens, want, "{}", case["prompt"]);
     }
+}
+
+/// Bits of the tiny decoder's logits over 12 steps.
+fn tiny_bits(device: &Device, record: RecordOptions) -> Vec<u32> {
+    let plan = planned("models/tiny/model.onnx", 64, 16, Precision::Fp16);
+    let options = engine::Options { record, guard_bytes: 256, ..engine::Options::default() };
+    let mut engine = open_on(device, plan, options);
+    let prompt: Vec<u32> = (3..40).collect();
+    let steps = generate(&mut engine, 64, &prompt, 12);
+    engine.check_guards().unwrap();
+    steps.iter().flat_map(|(_, logits)| logits.iter().map(|x| x.to_bits())).collect()
+}
+
+#[test]
+fn a_barrier_before_every_dispatch_changes_no_bit() {
+    let device = Device::open(&device::Options::default()).unwrap();
+    let planned = tiny_bits(&device, RecordOptions::default());
+    assert_eq!(planned.len(), 12 * 320);
+    assert!(planned == tiny_bits(&device, RecordOptions { full_barriers: true, ..RecordOptions::default() }));
+}
+
+#[test]
+fn a_compiled_decoder_gives_the_validation_layer_nothing_to_say() {
+    let device = match Device::open(&device::Options { validation: true, ..Default::default() }) {
+        Err(e) if e.to_string().contains("VK_LAYER") => {
+            eprintln!("1 test skipped: {e}");
+            return;
+        }
+        other => other.unwrap(),
+    };
+    tiny_bits(&device, RecordOptions::default());
+    assert_eq!(device.validation_messages(), Vec::<String>::new());
 }
 
 #[test]

@@ -59,7 +59,7 @@ impl Golden {
     pub fn bound(&self, precision: &str) -> f32 {
         match (precision, self.precision.as_str()) {
             (_, "fp16") => 0.1,
-            ("fp32", _) => 0.02,
+            ("fp32", _) => 2e-3,
             _ => 0.05,
         }
     }

@@ -118,7 +118,7 @@ fn logits_that_are_no_numbers_fail() {
 #[test]
 fn bounds_follow_the_precision_of_both_sides() {
     let mut golden = golden();
-    assert_eq!((golden.bound("fp32"), golden.bound("fp16"), golden.bound("int4")), (0.02, 0.05, 0.05));
+    assert_eq!((golden.bound("fp32"), golden.bound("fp16"), golden.bound("int4")), (2e-3, 0.05, 0.05));
     golden.precision = "fp16".into();
     assert_eq!(golden.bound("fp32"), 0.1);
 }

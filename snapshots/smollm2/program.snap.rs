@@ -57,7 +57,7 @@ static KERNELS: &[Kernel] = &[
         "128", K = "576", HQ = "9", HKV = "3", D = "64", C = "1024", WEIGHT_BITS = "16",
         KV_BITS = "16", BIAS = "0", ROTARY = "64", TABLE = "1024", INTERLEAVED = "0",
         QUADS = "1", POS_WORD = "0", ROWS_WORD = "1", LIVE = "1", THREAD_ROWS = "8",
-        LOCAL = "64", UNITS = "4", NORM = "1", EPS = "1e-5"]
+        LOCAL = "64", UNITS = "1", NORM = "1", EPS = "1e-5"]
     ),
     kernel!(
         "attend_f16_m128_h9_3_d64_c1024", "cached_attention.comp", args 6, writes 8, [M =
@@ -68,17 +68,17 @@ static KERNELS: &[Kernel] = &[
     kernel!(
         "matmul_f16_m128_k576_n576_add", "linear.comp", args 5, writes 4, [M = "128", K =
         "576", N = "576", WEIGHT_BITS = "16", ACT = "0", BIAS = "0", RESIDUAL = "1", LIVE
-        = "1", THREAD_ROWS = "8", LOCAL = "64", UNITS = "4", NORM = "0", EPS = "0.0"]
+        = "1", THREAD_ROWS = "8", LOCAL = "64", UNITS = "1", NORM = "0", EPS = "0.0"]
     ),
     kernel!(
         "gated_matmul_f16_m128_k576_n1536_rms_silu", "gated_linear.comp", args 5, writes
         4, [M = "128", K = "576", N = "1536", WEIGHT_BITS = "16", ACT = "15", LIVE = "1",
-        THREAD_ROWS = "8", LOCAL = "64", UNITS = "4", NORM = "1", EPS = "1e-5"]
+        THREAD_ROWS = "8", LOCAL = "64", UNITS = "1", NORM = "1", EPS = "1e-5"]
     ),
     kernel!(
         "matmul_f16_m128_k1536_n576_add", "linear.comp", args 5, writes 4, [M = "128", K
         = "1536", N = "576", WEIGHT_BITS = "16", ACT = "0", BIAS = "0", RESIDUAL = "1",
-        LIVE = "1", THREAD_ROWS = "8", LOCAL = "64", UNITS = "4", NORM = "0", EPS =
+        LIVE = "1", THREAD_ROWS = "8", LOCAL = "64", UNITS = "1", NORM = "0", EPS =
         "0.0"]
     ),
     kernel!(
@@ -88,7 +88,7 @@ static KERNELS: &[Kernel] = &[
     kernel!(
         "matvec_f16_m1_k576_n49152_rms", "linear.comp", args 5, writes 4, [M = "1", K =
         "576", N = "49152", WEIGHT_BITS = "16", ACT = "0", BIAS = "0", RESIDUAL = "0",
-        LIVE = "1", THREAD_ROWS = "0", LOCAL = "32", UNITS = "4", NORM = "1", EPS =
+        LIVE = "1", THREAD_ROWS = "0", LOCAL = "32", UNITS = "1", NORM = "1", EPS =
         "1e-5"]
     ),
     kernel!(
@@ -104,7 +104,7 @@ static KERNELS: &[Kernel] = &[
         = "576", HQ = "9", HKV = "3", D = "64", C = "1024", WEIGHT_BITS = "16", KV_BITS =
         "16", BIAS = "0", ROTARY = "64", TABLE = "1024", INTERLEAVED = "0", QUADS = "1",
         POS_WORD = "0", ROWS_WORD = "1", LIVE = "1", THREAD_ROWS = "0", LOCAL = "32",
-        UNITS = "4", NORM = "1", EPS = "1e-5"]
+        UNITS = "1", NORM = "1", EPS = "1e-5"]
     ),
     kernel!(
         "attend_f16_m1_h9_3_d64_c1024", "cached_attention.comp", args 6, writes 8, [M =
@@ -114,17 +114,17 @@ static KERNELS: &[Kernel] = &[
     kernel!(
         "matvec_f16_m1_k576_n576_add", "linear.comp", args 5, writes 4, [M = "1", K =
         "576", N = "576", WEIGHT_BITS = "16", ACT = "0", BIAS = "0", RESIDUAL = "1", LIVE
-        = "1", THREAD_ROWS = "0", LOCAL = "32", UNITS = "4", NORM = "0", EPS = "0.0"]
+        = "1", THREAD_ROWS = "0", LOCAL = "32", UNITS = "1", NORM = "0", EPS = "0.0"]
     ),
     kernel!(
         "gated_matvec_f16_m1_k576_n1536_rms_silu", "gated_linear.comp", args 5, writes 4,
         [M = "1", K = "576", N = "1536", WEIGHT_BITS = "16", ACT = "15", LIVE = "1",
-        THREAD_ROWS = "0", LOCAL = "32", UNITS = "4", NORM = "1", EPS = "1e-5"]
+        THREAD_ROWS = "0", LOCAL = "32", UNITS = "1", NORM = "1", EPS = "1e-5"]
     ),
     kernel!(
         "matvec_f16_m1_k1536_n576_add", "linear.comp", args 5, writes 4, [M = "1", K =
         "1536", N = "576", WEIGHT_BITS = "16", ACT = "0", BIAS = "0", RESIDUAL = "1",
-        LIVE = "1", THREAD_ROWS = "0", LOCAL = "32", UNITS = "4", NORM = "0", EPS =
+        LIVE = "1", THREAD_ROWS = "0", LOCAL = "32", UNITS = "1", NORM = "0", EPS =
         "0.0"]
     ),
     kernel!(
@@ -767,7 +767,7 @@ static BUCKET_PREFILL_2_ROWS: &[Dispatch] = &[
         "last_row [1, 1, 576]"
     ),
     row!(
-        MATVEC_F16_M1_K576_N49152_RMS, [3072, 1, 1], [Arena(294912), Weight(0), Logits,
+        MATVEC_F16_M1_K576_N49152_RMS, [12288, 1, 1], [Arena(294912), Weight(0), Logits,
         Step, Weight(183)], +, "/lm_head/MatMul [1, 1, 49152]"
     ),
     row!(
@@ -927,7 +927,7 @@ static BUCKET_DECODE_1_TABLE: &[List<Arg>] = &[
 
 static BUCKET_DECODE_1_ROWS: &[Dispatch] = &[
     row!(
-        QKV_F16_M1_K576_H9_3_D64_C1024_RMS, [60, 1, 1], [Arena(0), Column(0),
+        QKV_F16_M1_K576_H9_3_D64_C1024_RMS, [240, 1, 1], [Arena(0), Column(0),
         Arena(2304), Column(1), Column(2), Step, Step, Step, Column(3), Weight(3),
         Weight(4)], +, "/model/layers.{l}/self_attn/Add [1, 9, 1, 64]"
     ),
@@ -936,15 +936,15 @@ static BUCKET_DECODE_1_ROWS: &[Dispatch] = &[
         Arena(4608), Step, Step], +, "/model/layers.{l}/self_attn/MatMul_1 [1, 1, 576]"
     ),
     row!(
-        MATVEC_F16_M1_K576_N576_ADD, [36, 1, 1], [Arena(4608), Column(4), Arena(2304),
+        MATVEC_F16_M1_K576_N576_ADD, [144, 1, 1], [Arena(4608), Column(4), Arena(2304),
         Step, Arena(0)], +, "/model/layers.{l}/Add [1, 1, 576]"
     ),
     row!(
-        GATED_MATVEC_F16_M1_K576_N1536_RMS_SILU, [192, 1, 1], [Arena(2304), Column(5),
+        GATED_MATVEC_F16_M1_K576_N1536_RMS_SILU, [768, 1, 1], [Arena(2304), Column(5),
         Arena(4608), Step, Column(6)], +, "/model/layers.{l}/mlp/Mul [1, 1, 1536]"
     ),
     row!(
-        MATVEC_F16_M1_K1536_N576_ADD, [36, 1, 1], [Arena(4608), Column(7), Arena(0),
+        MATVEC_F16_M1_K1536_N576_ADD, [144, 1, 1], [Arena(4608), Column(7), Arena(0),
         Step, Arena(2304)], +, "/model/layers.{l}/Add_1 [1, 1, 576]"
     ),
 ];
@@ -956,7 +956,7 @@ static BUCKET_DECODE_2_ROWS: &[Dispatch] = &[
         "last_row [1, 1, 576]"
     ),
     row!(
-        MATVEC_F16_M1_K576_N49152_RMS, [3072, 1, 1], [Arena(2304), Weight(0), Logits,
+        MATVEC_F16_M1_K576_N49152_RMS, [12288, 1, 1], [Arena(2304), Weight(0), Logits,
         Step, Weight(183)], +, "/lm_head/MatMul [1, 1, 49152]"
     ),
     row!(

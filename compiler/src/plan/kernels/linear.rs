@@ -10,7 +10,7 @@ use crate::plan::{Call, Operand};
 
 /// Threads of a mat-vec workgroup, and units (four weight rows) it covers.
 const MATVEC_LOCAL: usize = 32;
-const MATVEC_UNITS: usize = 4;
+const MATVEC_UNITS: usize = 1;
 
 /// Threads of a tiled workgroup and units it covers.
 const TILE_LOCAL: usize = 64;

@@ -1,9 +1,11 @@
 //! Kernels against the interpreter, on any Vulkan device, and against spirv-val where it is installed.
 
+mod axes;
 mod decoder;
 mod device;
-mod generic;
+mod elementwise;
 mod nodes;
+mod one;
 mod promises;
 mod sample;
 mod spirv;

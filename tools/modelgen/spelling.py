@@ -5,7 +5,7 @@ import numpy as np
 from onnx import TensorProto
 
 from .config import DecoderConfig
-from .decoder import Options, causal_mask
+from .decoder import Options, cache_ports, causal_mask
 from .graph import FLOAT, NPF, Graph
 from .styles import Style
 
@@ -269,18 +269,13 @@ class Builder:
     # -- the whole -------------------------------------------------------
     def interface(self) -> str:
         g, s, cfg = self.g, self.s, self.cfg
-        B, S, P, T = "batch_size", "sequence_length", "past_sequence_length", "total_sequence_length"
+        B, S, T = "batch_size", "sequence_length", "total_sequence_length"
         ids = g.input("input_ids", INT64, [B, S])
         if s.mask != "none" or s.positions == "cumsum":
             g.input("attention_mask", INT64, [B, T])
         if s.positions == "input":
             g.input("position_ids", INT64, [B, S])
-        caches = [f"{i}.{kind}" for i in range(cfg.layers) for kind in ("key", "value")]
-        for c in caches:
-            g.input(f"past_key_values.{c}", self.elem, [B, cfg.kv_heads, P, cfg.head_dim])
-        g.output("logits", self.elem, [B, S, cfg.vocab])
-        for c in caches:
-            g.output(f"present.{c}", self.elem, [B, cfg.kv_heads, T, cfg.head_dim])
+        cache_ports(g, cfg, B, s.dtype, s.dtype)
         return ids
 
     def build(self) -> None:

@@ -6,6 +6,7 @@ pub mod eval;
 #[cfg(test)]
 mod grow;
 mod infer;
+mod join;
 mod names;
 mod op;
 pub mod operands;
@@ -15,6 +16,7 @@ mod verify;
 
 pub use dtype::DType;
 pub use infer::{broadcast, infer};
+pub use join::join;
 pub use op::{BinaryOp, Heads, Mask, Norm, Op, PadMode, ReduceOp, Rotary, ScatterOp, UnaryOp, Window};
 pub use tensor::{Data, Tensor};
 pub use text::{parse, print};

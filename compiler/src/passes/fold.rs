@@ -4,7 +4,7 @@
 use super::Log;
 use super::look::{Look, rewrite};
 use crate::error::Result;
-use crate::graph::{BinaryOp, Graph, Node, Op, ValueId};
+use crate::graph::{self, BinaryOp, Graph, Node, Op, ValueId};
 
 pub fn run(graph: &mut Graph, log: &mut Log) -> Result<()> {
     let (mut removed, mut joined) = (0, 0);
@@ -77,12 +77,5 @@ fn neutral(look: &Look, node: &Node, op: BinaryOp) -> Option<ValueId> {
 /// A movement of a movement, as one.
 fn join(look: &Look, node: &Node) -> Option<(Op, ValueId)> {
     let inner = look.node(node.input(0)?)?;
-    let input = inner.input(0)?;
-    match (&node.op, &inner.op) {
-        (Op::Reshape { shape }, Op::Reshape { .. }) => Some((Op::Reshape { shape: shape.clone() }, input)),
-        (Op::Transpose { perm }, Op::Transpose { perm: first }) => {
-            Some((Op::Transpose { perm: perm.iter().map(|p| first[*p]).collect() }, input))
-        }
-        _ => None,
-    }
+    Some((graph::join(&inner.op, &node.op)?, inner.input(0)?))
 }

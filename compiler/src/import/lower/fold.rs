@@ -3,7 +3,7 @@
 
 use super::{Cx, Outcome, Refusal};
 use crate::graph::eval::{self, Array};
-use crate::graph::{DType, Data, Op, Tensor, Ty, ValueId};
+use crate::graph::{DType, Data, Op, Tensor, Ty, ValueId, join};
 use crate::import::read::{encode, floats_in};
 use std::sync::{Arc, OnceLock};
 
@@ -47,7 +47,7 @@ impl Cx {
         written.saturating_mul(per_element).saturating_add(read)
     }
 
-    /// A reshape of a reshape is one reshape, a transpose of a transpose one transpose, and either may be nothing at all.
+    /// A movement of a movement is one movement, which may be nothing at all.
     pub(super) fn merged(
         &mut self,
         op: &Op,
@@ -56,17 +56,13 @@ impl Cx {
     ) -> Result<Option<ValueId>, Refusal> {
         let [Some(id)] = inputs else { return Ok(None) };
         let before = self.makers.get(id).map(|i| &self.graph.nodes[*i]);
-        let Some((source, first)) = before.and_then(|n| Some((n.input(0)?, n.op.clone()))) else { return Ok(None) };
-        match (&first, op) {
-            (Op::Reshape { .. }, Op::Reshape { shape })
-                if self.graph.ty(*id).elements() == shape.iter().product::<usize>() =>
+        match before.and_then(|n| Some((n.input(0)?, join(&n.op, op)?))) {
+            Some((source, Op::Reshape { shape }))
+                if shape.iter().product::<usize>() == self.graph.ty(*id).elements() =>
             {
-                self.reshape(source, &shape.clone(), label).map(Some)
+                self.reshape(source, &shape, label).map(Some)
             }
-            (Op::Transpose { perm: p }, Op::Transpose { perm: q }) if p.len() == q.len() => {
-                let perm: Vec<usize> = q.iter().map(|a| p[*a]).collect();
-                self.transpose(source, &perm, label).map(Some)
-            }
+            Some((source, Op::Transpose { perm })) => self.transpose(source, &perm, label).map(Some),
             _ => Ok(None),
         }
     }

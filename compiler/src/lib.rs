@@ -1,4 +1,4 @@
-//! The onnxcast compiler as a library: import -> graph -> passes -> plan -> emit. Start at `pipeline`.
+//! The onnxcast compiler as a library: import -> passes -> plan -> emit, over `graph`. Start at `pipeline`.
 
 pub mod cli;
 pub mod emit;

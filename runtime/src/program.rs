@@ -10,7 +10,7 @@ pub type Text = Cow<'static, str>;
 #[derive(Clone, PartialEq, Debug)]
 pub struct Program {
     pub name: Text,
-    /// Hash of graph, manifest and lock (hex). The weight pool carries the same.
+    /// Hash (hex) of all the rest of this value and of the pool's contents. The weight pool carries the same.
     pub plan_hash: Text,
     pub kernels: List<Kernel>,
     /// The pool's tensors in pool order.

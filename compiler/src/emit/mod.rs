@@ -1,5 +1,5 @@
-//! From Program to Rust: text only, no decisions. In: a `Program` and the model's texts. Out: `generated/NAME`. Promise: readable,
-//! formatted, the same bytes every time.
+//! From Program to Rust: text only, no decisions. In: a `Program` and the model's texts. Out: the files of `generated/NAME`,
+//! which `output` puts there. Promise: readable, formatted, the same bytes every time.
 
 mod entry;
 mod kernels;

@@ -2,7 +2,8 @@
 //! all shape arithmetic is folded. Promise: no guess; one error lists everything that is missing or unsupported.
 //!
 //! The stages, in order: `proto` reads, `bind` gives every dimension a number, `order` sorts, `walk` takes the nodes one by one
-//! and `lower` turns each into operators of our graph, folding what is constant.
+//! and `lower` turns each into operators of our graph, folding what is constant; `sweep` drops what is left unread. `decoder` does all
+//! that twice where an export has its positions as constants (`positions`).
 
 mod attrs;
 mod bind;

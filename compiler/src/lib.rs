@@ -1,5 +1,7 @@
 //! The onnxcast compiler as a library: import -> passes -> plan -> emit, over `graph`. Start at `pipeline`.
 
+#![deny(unsafe_code)]
+
 pub mod cli;
 pub mod emit;
 pub mod error;

@@ -1,6 +1,6 @@
 //! Rewrites. In: an imported graph. Out: the fused graph the plan takes. Promise: `eval` gives the same before and after, but
-//! for what a pass's own promise names (`widen` rounding; `roles`, `kv_in_place` and `last_row` what goes in and out); what did not match is
-//! logged with its reason.
+//! for what a pass's own promise names (`widen` rounding; `roles`, `kv_in_place` and `last_row` what goes in and out); what did not
+//! match is logged with its reason.
 
 mod dead;
 mod fold;

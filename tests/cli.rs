@@ -183,6 +183,42 @@ fn bench_prints_a_row_for_each_test_in_every_form() {
     assert_eq!((with("md").lines().count(), with("csv").lines().count()), (4, 3));
 }
 
+const TEXT: &str = "tests/data/text/eval.txt";
+
+#[test]
+fn perplexity_is_the_references_and_the_same_program_does_not_diverge() {
+    let flags = ["eval-ppl", "--text", TEXT, "--tokens", "1000", "--json", "--against", "bin/tiny"];
+    let json: Value = serde_json::from_str(&said(&flags, "")).unwrap();
+    // tools/golden.py ppl models/tiny tests/data/text/eval.txt --window 300 --tokens 1000
+    let (reference, ours) = (1_996.631_814_508, json["perplexity"].as_f64().unwrap());
+    assert!((ours / reference - 1.0).abs() < 1e-5, "{ours}");
+    assert_eq!((&json["window"], &json["tokens"], &json["scored"]), (&300.into(), &1000.into(), &996.into()));
+    let against = &json["against"];
+    assert_eq!((&against["perplexity"], &against["same_best"]), (&json["perplexity"], &1.0.into()));
+    assert_eq!(against["kl"], serde_json::json!({"mean": 0.0, "p99": 0.0, "max": 0.0}));
+}
+
+#[test]
+fn overlapping_windows_score_more_tokens_and_text_says_which() {
+    let flags = ["eval-ppl", "--text", TEXT, "--tokens", "60", "--window", "20", "--stride", "10"];
+    let text = said(&flags, "");
+    assert!(text.starts_with("tiny fp32: 60 tokens of tests/data/text/eval.txt in windows of 20, one every 10; 59 sc"));
+    assert_eq!(said(&flags, ""), text);
+}
+
+#[test]
+fn perplexity_against_what_is_no_program_of_ours_is_refused() {
+    let against = |path: &str, code: i32| {
+        let flags = ["eval-ppl", "--text", TEXT, "--tokens", "8", "--against", path];
+        refused(&flags, "", code)
+    };
+    assert!(against("no/such", 2).starts_with("--against: no/such: "));
+    assert!(against("Cargo.toml", 2).contains("is it an executable or a pool"));
+    assert!(against("/bin/true", 1).contains("ended early, with exit code 0"));
+    let seeded = ["eval-ppl", "--text", TEXT, "--window", "301"];
+    assert_eq!(refused(&seeded, "", 2), "--window: 301 tokens, the context holds 300");
+}
+
 #[test]
 fn info_names_licence_memory_and_limits() {
     let text = said(&["info"], "");

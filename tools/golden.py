@@ -3,6 +3,7 @@
   golden.py run DIR --prompt TEXT...       records a greedy run of DIR/model.onnx in onnxruntime
   golden.py import RUNS.json STEPS.npz     takes a recorded reference: prompts and tokens from RUNS, logits from STEPS
   golden.py check DIR GOLDEN               runs DIR/model.onnx in onnxruntime against a golden file
+  golden.py ppl DIR TEXT --window N        perplexity of a text in onnxruntime, in windows that do not overlap
 """
 from __future__ import annotations
 
@@ -104,6 +105,19 @@ def cmd_check(a) -> None:
     print(f"{a.golden}: tokens equal, largest logit difference {worst:.6f}")
 
 
+def cmd_ppl(a) -> None:
+    """What `eval-ppl` of the model's executable must give."""
+    tok, _ = run.load_dir(a.dir)
+    ids = tok.encode(Path(a.text).read_text(encoding="utf-8")).ids[:a.tokens]
+    session, nats = run.session(os.path.join(a.dir, "model.onnx")), []
+    for start in range(0, len(ids) - 1, a.window):
+        window = ids[start:start + a.window]
+        rows = run.Decoder(session).feed(window).astype(np.float64)
+        top = rows.max(axis=-1)
+        nats += [top[i] + np.log(np.exp(rows[i] - top[i]).sum()) - rows[i][t] for i, t in enumerate(window[1:])]
+    print(json.dumps({"tokens": len(ids), "scored": len(nats), "perplexity": float(np.exp(np.mean(nats)))}))
+
+
 def main() -> None:
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     sub = p.add_subparsers(required=True)
@@ -127,6 +141,12 @@ def main() -> None:
     s.add_argument("golden")
     s.add_argument("--bound", type=float, default=2e-3)
     s.set_defaults(fn=cmd_check)
+    s = sub.add_parser("ppl")
+    s.add_argument("dir")
+    s.add_argument("text")
+    s.add_argument("--window", type=int, required=True)
+    s.add_argument("--tokens", type=int)
+    s.set_defaults(fn=cmd_ppl)
     a = p.parse_args()
     a.fn(a)
 

@@ -18,6 +18,7 @@ pub mod layout;
 pub mod memory;
 pub mod model;
 pub mod npz;
+pub mod ppl;
 pub mod profile;
 pub mod program;
 pub mod raw;

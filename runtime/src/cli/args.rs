@@ -98,6 +98,8 @@ pub enum Command {
     Bench(Bench),
     /// Compare with the recorded reference; exit code 9 when over the bound
     Verify(Verify),
+    /// Perplexity of a text, teacher-forced; with --against also how far from another program's distributions
+    EvalPpl(EvalPpl),
     /// Show the model card, the memory plan and the device limits it needs; allocates nothing
     Info(Info),
     /// Time every dispatch on the device
@@ -146,6 +148,34 @@ pub struct Verify {
     /// Print one JSON object
     #[arg(long)]
     pub json: bool,
+}
+
+/// Every token but the first of a window is scored by the logits that the tokens before it in the window give. With overlapping
+/// windows a token is scored once, in the first window that holds it. Rows of logits come from decode steps.
+#[derive(ClapArgs, Debug)]
+pub struct EvalPpl {
+    /// The text (UTF-8)
+    #[arg(long, value_name = "FILE")]
+    pub text: PathBuf,
+    /// Tokens of a window [default: the context]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..))]
+    pub window: Option<u32>,
+    /// Tokens from one window's beginning to the next one's [default: the window, so that none overlap]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub stride: Option<u32>,
+    /// Only the text's first N tokens [default: all]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..))]
+    pub tokens: Option<u32>,
+    /// Also compare with another executable, or with this one on another pool: KL divergence of ours from its distributions, and how
+    /// often the best token is the same
+    #[arg(long, value_name = "PROGRAM|POOL")]
+    pub against: Option<PathBuf>,
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
+    /// Write each row of logits to stdout instead (what --against runs)
+    #[arg(long, hide = true)]
+    pub stream_logits: bool,
 }
 
 #[derive(ClapArgs, Debug)]

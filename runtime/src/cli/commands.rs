@@ -32,7 +32,7 @@ impl Call<'_> {
     }
 
     /// A session that measures; with `stops`, answers end where the model's do.
-    fn session(&self, stops: bool, timestamps: bool) -> Result<Session> {
+    pub fn session(&self, stops: bool, timestamps: bool) -> Result<Session> {
         let options = session::Options::default();
         let engine = self.engine(timestamps)?;
         self.session_on(engine, stops, options.steps)

@@ -5,6 +5,7 @@ mod answer;
 pub mod args;
 mod chat;
 mod commands;
+mod eval_ppl;
 pub mod generate;
 mod info;
 mod interrupt;
@@ -66,6 +67,7 @@ fn execute(model: &Model, program: &crate::program::Program, args: &Args) -> Res
     match &args.command {
         Some(Command::Bench(options)) => call.bench(options, &mut out),
         Some(Command::Verify(options)) => call.verify(options, &mut out),
+        Some(Command::EvalPpl(options)) => eval_ppl::eval(&call, options, &mut out),
         Some(Command::Info(options)) => call.info(options, &mut out),
         Some(Command::Profile(options)) => call.profile(options, &mut out),
         Some(Command::Run(options)) => call.run(options),

@@ -27,6 +27,11 @@ impl<'a> Out<'a> {
         self.text(&format!("{text}\n"))
     }
 
+    /// Raw bytes, for another program to read.
+    pub fn bytes(&mut self, bytes: &[u8]) -> Result<()> {
+        self.sink.write_all(bytes).and_then(|()| self.sink.flush()).map_err(|e| closed(&e))
+    }
+
     /// One JSON value on a line of its own.
     pub fn json(&mut self, value: &serde_json::Value) -> Result<()> {
         self.line(&value.to_string())

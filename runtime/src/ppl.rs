@@ -113,7 +113,8 @@ impl Scores {
         let q = nats(id, ours).map_err(|e| e.at(format!("scored token {}", self.ours.tokens)))?;
         self.ours.add(q.1);
         let Some(other) = other else { return Ok(()) };
-        let p = nats(id, other).map_err(|e| e.at(format!("scored token {} of the other program", self.other.tokens)))?;
+        let p =
+            nats(id, other).map_err(|e| e.at(format!("scored token {} of the other program", self.other.tokens)))?;
         self.other.add(p.1);
         let terms = other.iter().zip(ours).map(|(&a, &b)| {
             let (a, b) = (f64::from(a) - p.0, f64::from(b) - q.0);

@@ -170,7 +170,8 @@ impl Other {
         } else if word(&theirs) != word(&ours) {
             format!("its vocabulary has {} tokens, ours {}", word(&theirs), word(&ours))
         } else {
-            "it reads other tokens or windows from this text; give the same --window to models of another context".into()
+            "it reads other tokens or windows from this text; give the same --window to models of another context"
+                .into()
         };
         Err(Error::input(what).at(self.path.display()))
     }
@@ -216,14 +217,7 @@ enum Place<'a> {
     Row,
 }
 
-fn report(
-    call: &Call,
-    options: &args::EvalPpl,
-    job: &Job,
-    scores: &Scores,
-    device: &str,
-    out: &mut Out,
-) -> Result<()> {
+fn report(call: &Call, options: &args::EvalPpl, job: &Job, scores: &Scores, device: &str, out: &mut Out) -> Result<()> {
     let (name, precision) = (&call.setting.program.name, call.model.card.precision);
     let text = options.text.display().to_string();
     if options.json {

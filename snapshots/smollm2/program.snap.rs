@@ -39,13 +39,14 @@ const MATMUL_F16_M128_K1536_N576_ADD: u32 = 5;
 const LAST_ROW_F32_M128_K576: u32 = 6;
 const MATVEC_F16_M1_K576_N49152_RMS: u32 = 7;
 const ARGMAX_F32_N49152: u32 = 8;
-const GATHER_F16_M1_K576_ROWS49152: u32 = 9;
-const QKV_F16_M1_K576_H9_3_D64_C1024_RMS: u32 = 10;
-const ATTEND_F16_M1_H9_3_D64_C1024: u32 = 11;
-const MATVEC_F16_M1_K576_N576_ADD: u32 = 12;
-const GATED_MATVEC_F16_M1_K576_N1536_RMS_SILU: u32 = 13;
-const MATVEC_F16_M1_K1536_N576_ADD: u32 = 14;
-const LAST_ROW_F32_M1_K576: u32 = 15;
+const NEXT_TOKEN_N49152: u32 = 9;
+const GATHER_F16_M1_K576_ROWS49152: u32 = 10;
+const QKV_F16_M1_K576_H9_3_D64_C1024_RMS: u32 = 11;
+const ATTEND_F16_M1_H9_3_D64_C1024: u32 = 12;
+const MATVEC_F16_M1_K576_N576_ADD: u32 = 13;
+const GATED_MATVEC_F16_M1_K576_N1536_RMS_SILU: u32 = 14;
+const MATVEC_F16_M1_K1536_N576_ADD: u32 = 15;
+const LAST_ROW_F32_M1_K576: u32 = 16;
 
 static KERNELS: &[Kernel] = &[
     kernel!(
@@ -92,8 +93,12 @@ static KERNELS: &[Kernel] = &[
         "1e-5"]
     ),
     kernel!(
-        "argmax_f32_n49152", "argmax.comp", args 4, writes 14, [V = "49152", LOCAL =
-        "256"]
+        "argmax_f32_n49152", "argmax.comp", args 3, writes 2, [V = "49152", SLICE =
+        "1024", LOCAL = "256"]
+    ),
+    kernel!(
+        "next_token_n49152", "next_token.comp", args 4, writes 14, [V = "49152", PARTS =
+        "48", LOCAL = "256"]
     ),
     kernel!(
         "gather_f16_m1_k576_rows49152", "gather_rows.comp", args 4, writes 4, [M = "1", K
@@ -771,7 +776,11 @@ static BUCKET_PREFILL_2_ROWS: &[Dispatch] = &[
         Step, Weight(183)], +, "/lm_head/MatMul [1, 1, 49152]"
     ),
     row!(
-        ARGMAX_F32_N49152, [1, 1, 1], [Logits, Step, Tokens, Ring], +,
+        ARGMAX_F32_N49152, [48, 1, 1], [Logits, Arena(0), Step], +,
+        "best of each slice [48]"
+    ),
+    row!(
+        NEXT_TOKEN_N49152, [1, 1, 1], [Arena(0), Step, Tokens, Ring], +,
         "next token [49152]"
     ),
 ];
@@ -960,7 +969,11 @@ static BUCKET_DECODE_2_ROWS: &[Dispatch] = &[
         Step, Weight(183)], +, "/lm_head/MatMul [1, 1, 49152]"
     ),
     row!(
-        ARGMAX_F32_N49152, [1, 1, 1], [Logits, Step, Tokens, Ring], +,
+        ARGMAX_F32_N49152, [48, 1, 1], [Logits, Arena(0), Step], +,
+        "best of each slice [48]"
+    ),
+    row!(
+        NEXT_TOKEN_N49152, [1, 1, 1], [Arena(0), Step, Tokens, Ring], +,
         "next token [49152]"
     ),
 ];

@@ -39,13 +39,14 @@ const MATMUL_F32_M128_K256_N96_ADD: u32 = 5;
 const LAST_ROW_F32_M128_K96: u32 = 6;
 const MATVEC_F32_M1_K96_N320_RMS: u32 = 7;
 const ARGMAX_F32_N320: u32 = 8;
-const GATHER_F32_M1_K96_ROWS320: u32 = 9;
-const QKV_F32_M1_K96_H6_2_D16_C300_RMS: u32 = 10;
-const ATTEND_F32_M1_H6_2_D16_C300: u32 = 11;
-const MATVEC_F32_M1_K96_N96_ADD: u32 = 12;
-const GATED_MATVEC_F32_M1_K96_N256_RMS_SILU: u32 = 13;
-const MATVEC_F32_M1_K256_N96_ADD: u32 = 14;
-const LAST_ROW_F32_M1_K96: u32 = 15;
+const NEXT_TOKEN_N320: u32 = 9;
+const GATHER_F32_M1_K96_ROWS320: u32 = 10;
+const QKV_F32_M1_K96_H6_2_D16_C300_RMS: u32 = 11;
+const ATTEND_F32_M1_H6_2_D16_C300: u32 = 12;
+const MATVEC_F32_M1_K96_N96_ADD: u32 = 13;
+const GATED_MATVEC_F32_M1_K96_N256_RMS_SILU: u32 = 14;
+const MATVEC_F32_M1_K256_N96_ADD: u32 = 15;
+const LAST_ROW_F32_M1_K96: u32 = 16;
 
 static KERNELS: &[Kernel] = &[
     kernel!(
@@ -89,7 +90,12 @@ static KERNELS: &[Kernel] = &[
         = "1", THREAD_ROWS = "0", LOCAL = "32", UNITS = "1", NORM = "1", EPS = "1e-5"]
     ),
     kernel!(
-        "argmax_f32_n320", "argmax.comp", args 4, writes 14, [V = "320", LOCAL = "256"]
+        "argmax_f32_n320", "argmax.comp", args 3, writes 2, [V = "320", SLICE = "1024",
+        LOCAL = "256"]
+    ),
+    kernel!(
+        "next_token_n320", "next_token.comp", args 4, writes 14, [V = "320", PARTS = "1",
+        LOCAL = "256"]
     ),
     kernel!(
         "gather_f32_m1_k96_rows320", "gather_rows.comp", args 4, writes 4, [M = "1", K =
@@ -261,7 +267,12 @@ static BUCKET_PREFILL_2_ROWS: &[Dispatch] = &[
         MATVEC_F32_M1_K96_N320_RMS, [80, 1, 1], [Arena(49152), Weight(15), Logits, Step,
         Weight(16)], +, "/lm_head/MatMul [1, 1, 320]"
     ),
-    row!(ARGMAX_F32_N320, [1, 1, 1], [Logits, Step, Tokens, Ring], +, "next token [320]"),
+    row!(
+        ARGMAX_F32_N320, [1, 1, 1], [Logits, Arena(0), Step], +, "best of each slice [1]"
+    ),
+    row!(
+        NEXT_TOKEN_N320, [1, 1, 1], [Arena(0), Step, Tokens, Ring], +, "next token [320]"
+    ),
 ];
 
 static BUCKET_DECODE: &[Block] = &[
@@ -335,5 +346,10 @@ static BUCKET_DECODE_2_ROWS: &[Dispatch] = &[
         MATVEC_F32_M1_K96_N320_RMS, [80, 1, 1], [Arena(512), Weight(15), Logits, Step,
         Weight(16)], +, "/lm_head/MatMul [1, 1, 320]"
     ),
-    row!(ARGMAX_F32_N320, [1, 1, 1], [Logits, Step, Tokens, Ring], +, "next token [320]"),
+    row!(
+        ARGMAX_F32_N320, [1, 1, 1], [Logits, Arena(0), Step], +, "best of each slice [1]"
+    ),
+    row!(
+        NEXT_TOKEN_N320, [1, 1, 1], [Arena(0), Step, Tokens, Ring], +, "next token [320]"
+    ),
 ];

@@ -81,7 +81,7 @@ fn the_limit_and_the_context_end_generation() {
 
 #[test]
 fn the_lowest_index_wins_and_nan_never_does() {
-    for vocab in [1usize, 2, 7, 33, 255, 257, 1000] {
+    for vocab in [1usize, 2, 7, 33, 255, 257, 1000, 2500, 5001] {
         let mut row = vec![-3.0f32; vocab];
         row[vocab / 2] = 4.0;
         row[vocab - 1] = 4.0;

@@ -14,13 +14,15 @@ mod linear;
 mod movement;
 mod product;
 mod reduce;
+mod sample;
 mod unary;
 mod walk;
 
-use super::{Call, Operand, Precision};
+use super::{Call, Precision};
 use crate::error::Result;
 use crate::graph::{DType, Graph, Node, Op};
-use call::{Builder, Cx};
+use call::Cx;
+pub use sample::sample;
 
 /// The calls that compute `node`. Empty: the output is input 0 under another shape, in the same memory.
 pub fn select(graph: &Graph, node: &Node, precision: Precision) -> Result<Vec<Call>> {
@@ -61,20 +63,6 @@ fn generic(cx: &Cx, op: &Op) -> Result<Vec<Call>> {
         Op::Split { .. } | Op::Concat { .. } | Op::Pad { .. } | Op::Trilu { .. } => movement::calls(cx),
         _ => reduce::calls(cx),
     }
-}
-
-/// Greedy sampling of the logits: what it writes stands in `onnxcast_runtime::step`.
-pub fn sample(vocab: usize) -> Result<Vec<Call>> {
-    let call = Builder::new("argmax.comp", format!("argmax_f32_n{vocab}"))
-        .define("V", vocab)
-        .define("LOCAL", 256)
-        .read(Operand::Logits)
-        .write(Operand::Step)
-        .write(Operand::Tokens)
-        .write(Operand::Ring)
-        .finish([1, 1, 1], format!("next token [{vocab}]"))
-        .map_err(|why| crate::error::Error::new("kernels", why))?;
-    Ok(vec![call])
 }
 
 /// Device types exist for all but f64.

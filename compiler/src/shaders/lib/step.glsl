@@ -12,6 +12,7 @@ const uint STEP_LIMIT = 4u;
 const uint STEP_CONTEXT = 5u;
 const uint STEP_STOP_COUNT = 6u;
 const uint STEP_STOPS = 8u;
+const uint STEP_MAX_STOPS = 16u;
 
 const uint DONE_STOP = 1u;
 const uint DONE_LIMIT = 2u;

@@ -148,7 +148,7 @@ impl Place {
 }
 
 /// The one model of a folder.
-fn only_model(folder: &Path) -> Result<PathBuf> {
+pub fn only_model(folder: &Path) -> Result<PathBuf> {
     let fail = |e: std::io::Error| Error::new("init", e.to_string()).at(folder.display().to_string());
     for fixed in ["model.onnx", "onnx/model.onnx"] {
         if folder.join(fixed).is_file() {

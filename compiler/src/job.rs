@@ -90,14 +90,21 @@ impl Job {
         if let Some(dims) = &wish.dims {
             as_it_stands(&mut manifest, dims, wish.precision);
         }
-        let folders = Folders::of(wish, &manifest, &home);
+        if manifest.homes.is_empty() {
+            manifest.homes.push(home.clone());
+        }
+        let folders = Folders::of(wish, &manifest);
         let graphs = graphs(wish, &manifest, &folders)?;
         if let Some(dims) = &wish.dims {
             known_symbols(dims, &graphs)?;
         }
-        let text = manifest.text.as_ref().map(|t| text(t, &folders)).transpose()?;
-        let golden = manifest.golden.as_ref().map(|g| read(&home.join(g))).transpose()?;
-        let lock_path = (wish.onnx.is_none() && wish.dims.is_none()).then(|| home.join(LOCK));
+        let text = match manifest.text.as_ref().map(|t| text(t, &folders)) {
+            // A plan needs no tokenizer; the executable would take --prompt-ids only.
+            Some(Err(_)) if wish.without_weights => None,
+            other => other.transpose()?,
+        };
+        let golden = manifest.golden.as_ref().map(|g| golden(&manifest, g)).transpose()?;
+        let lock_path = lock_path(wish, &home);
         let lock = match &lock_path {
             Some(path) if path.is_file() => {
                 let text = String::from_utf8_lossy(&read(path)?).into_owned();
@@ -114,6 +121,26 @@ impl Job {
         let missing = || Error::new("manifest", format!("there is no graph '{name}'"));
         self.graphs.get(name).map(PathBuf::as_path).ok_or_else(missing)
     }
+}
+
+/// The lock of the manifest's folder where there is one, else that of generated/NAME, in which the first compile leaves it. A plan
+/// without weights takes only the former: what was compiled here before must not change it.
+fn lock_path(wish: &Wish, home: &Path) -> Option<PathBuf> {
+    if wish.onnx.is_some() || wish.dims.is_some() {
+        return None;
+    }
+    let own = home.join(LOCK);
+    if own.is_file() || wish.without_weights {
+        return Some(own);
+    }
+    Some(wish.project.join("generated").join(&wish.name).join(LOCK))
+}
+
+/// The golden file, beside the manifest or beside one that it extends.
+fn golden(m: &Manifest, name: &str) -> Result<Vec<u8>> {
+    let places = || m.homes.iter().map(|home| home.join(name));
+    let found = places().find(|p| p.is_file()).or_else(|| places().next());
+    read(&found.unwrap_or(name.into()))
 }
 
 fn find_manifest(wish: &Wish) -> Option<PathBuf> {
@@ -162,36 +189,59 @@ fn known_symbols(dims: &Bindings, graphs: &BTreeMap<String, PathBuf>) -> Result<
 }
 
 impl Folders {
-    fn of(wish: &Wish, m: &Manifest, home: &Path) -> Folders {
-        let own = match &wish.onnx {
-            Some(path) if path.is_dir() => Some(path.clone()),
-            Some(path) => Some(path.parent().unwrap_or(Path::new("")).to_path_buf()),
-            None => None,
-        };
-        let cache = wish.project.join(".cache").join("models").join(&m.name);
-        let given = m.folder.as_ref().map(|f| home.join(f));
+    fn of(wish: &Wish, m: &Manifest) -> Folders {
+        let own = wish.onnx.as_deref().map(own_folders).unwrap_or_default();
+        let cache = wish.project.join(".cache").join("models").join(&m.cache);
+        let given = m.folder.as_ref().and_then(|f| Some(m.homes.first()?.join(f)));
         let mut all: Vec<PathBuf> = own.into_iter().chain(given).collect();
         // Without weights the graph in the tree is enough, and what a cache holds must not change the outcome.
-        all.extend(if wish.without_weights { [home.to_path_buf(), cache] } else { [cache, home.to_path_buf()] });
+        let homes = m.homes.iter().cloned();
+        if wish.without_weights {
+            all.extend(homes.chain([cache]));
+        } else {
+            all.extend([cache].into_iter().chain(homes));
+        }
         Folders(all)
     }
 
     fn find(&self, file: &str) -> Result<PathBuf> {
-        let found = self.0.iter().map(|f| f.join(file)).find(|p| p.is_file());
+        self.first(std::slice::from_ref(&file))
+    }
+
+    /// The first of `files` in the first folder that has one.
+    fn first(&self, files: &[impl AsRef<str>]) -> Result<PathBuf> {
+        let found = self.0.iter().find_map(|f| files.iter().map(|n| f.join(n.as_ref())).find(|p| p.is_file()));
         found.ok_or_else(|| {
+            let names: Vec<String> = files.iter().map(|n| format!("'{}'", n.as_ref())).collect();
             let places: Vec<String> = self.0.iter().map(|f| f.display().to_string()).collect();
-            Error::new("manifest", format!("file '{file}' is not in {}", places.join(", nor in ")))
+            Error::new("manifest", format!("file {} is not in {}", names.join(" or "), places.join(", nor in ")))
                 .hint("make model=NAME prepares a model of models/; onnx=PATH names a file or folder of your own")
         })
     }
 }
 
+/// Where the files of the user's model are: beside it, and one above where exports keep the graph in a folder `onnx`.
+fn own_folders(onnx: &Path) -> Vec<PathBuf> {
+    let folder = if onnx.is_dir() { onnx } else { onnx.parent().unwrap_or(Path::new("")) };
+    let mut out = vec![folder.to_path_buf()];
+    if std::path::absolute(folder).is_ok_and(|f| f.ends_with("onnx")) {
+        out.push(folder.join(".."));
+    }
+    out
+}
+
 fn graphs(wish: &Wish, m: &Manifest, folders: &Folders) -> Result<BTreeMap<String, PathBuf>> {
     let mut out = BTreeMap::new();
-    for (name, file) in &m.graphs {
+    let alone = m.graphs.len() == 1;
+    for (name, files) in &m.graphs {
         let path = match &wish.onnx {
-            Some(path) if !path.is_dir() && m.graphs.len() == 1 => path.clone(),
-            _ => folders.find(file)?,
+            Some(path) if !path.is_dir() && alone => path.clone(),
+            // The user's folder is meant, and no other place; an export of another layout is found by its only model.
+            Some(path) if path.is_dir() => match Folders(vec![path.clone()]).first(files) {
+                Err(_) if alone => init::only_model(path)?,
+                found => found?,
+            },
+            _ => folders.first(files)?,
         };
         out.insert(name.clone(), path);
     }

@@ -1,5 +1,7 @@
-//! model.toml. In: its text. Out: a checked manifest with every dimension a number. Promise: an unknown key, a missing one or a
-//! wrong value is an error that names file and key.
+//! model.toml. In: its text, and those of the manifests it extends. Out: a checked manifest with every dimension a number. Promise:
+//! an unknown key, a missing one or a wrong value is an error that names file and key. docs/manifest.md lists the keys.
+
+mod extends;
 
 use crate::error::{Error, Result};
 use crate::import::Bindings;
@@ -19,14 +21,18 @@ pub struct Manifest {
     pub precision: Precision,
     /// Rows of the KV cache. Without it every graph runs as it stands.
     pub context: Option<usize>,
-    /// Graph files by the name that buckets use.
-    pub graphs: BTreeMap<String, String>,
+    /// Files that a graph may be in, by the name that buckets use; the first that is found counts.
+    pub graphs: BTreeMap<String, Vec<String>>,
     pub buckets: Vec<Bucket>,
     pub text: Option<Text>,
     /// Golden file, beside the manifest.
     pub golden: Option<String>,
-    /// Where the model's files are; `.cache/models/NAME` unless given.
+    /// Where the model's files are; `.cache/models/CACHE` unless given.
     pub folder: Option<PathBuf>,
+    /// Folders of the manifest and of those it extends, its own first; empty for one that is no file.
+    pub homes: Vec<PathBuf>,
+    /// Folder in `.cache/models`: the name of the manifest that gives the sources, so that those which extend it share one copy.
+    pub cache: String,
 }
 
 /// One graph at one set of shapes.
@@ -61,7 +67,7 @@ struct File {
     licence: String,
     precision: String,
     context: Option<usize>,
-    graphs: BTreeMap<String, String>,
+    graphs: BTreeMap<String, Files>,
     #[serde(default)]
     dims: BTreeMap<String, Dim>,
     buckets: Vec<FileBucket>,
@@ -80,6 +86,14 @@ struct FileBucket {
     dims: BTreeMap<String, Dim>,
 }
 
+/// One file name, or several to choose from.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Files {
+    One(String),
+    Some(Vec<String>),
+}
+
 /// A dimension: a number, or a sum of numbers, `rows` and `context`.
 #[derive(Clone, Deserialize)]
 #[serde(untagged)]
@@ -89,32 +103,39 @@ enum Dim {
 }
 
 impl Manifest {
-    /// Reads a manifest file. The model is called `name`.
+    /// Reads a manifest file and those it extends. The model is called `name`.
     pub fn load(path: &Path, name: &str) -> Result<Manifest> {
-        let text = std::fs::read_to_string(path).map_err(|e| {
-            Error::new("manifest", e.to_string())
-                .at(path.display().to_string())
-                .hint("`onnxcast init` writes a first one")
-        })?;
-        Manifest::parse(&text, name).map_err(|e| match e.place {
+        let chain = extends::chain(path, name)?;
+        let placed = |e: Error| match e.place {
             Some(key) => Error { place: Some(format!("{}: {key}", path.display())), ..e },
             None => e.at(path.display().to_string()),
-        })
+        };
+        let file = match chain.as_slice() {
+            // One text alone keeps its line numbers.
+            [own] => file(&own.text),
+            _ => toml::Value::Table(extends::merged(&chain)).try_into().map_err(|e: toml::de::Error| unread(&e, "")),
+        };
+        let manifest = file.and_then(|f| Manifest::of(f, name)).map_err(placed)?;
+        let homes = chain.iter().map(|link| link.home().to_path_buf()).collect();
+        Ok(Manifest { homes, cache: extends::owner(&chain).to_string(), ..manifest })
     }
 
-    /// Reads a manifest's text.
+    /// Reads a manifest's text; one that extends another needs `load`.
     pub fn parse(text: &str, name: &str) -> Result<Manifest> {
-        let file: File = toml::from_str(text).map_err(|e| {
-            let line = e.span().map(|s| text[..s.start].lines().count().max(1));
-            let error = Error::new("manifest", e.message().replace('\n', ", "));
-            line.map_or(error.clone(), |l| error.at(format!("line {l}")))
-        })?;
+        Manifest::of(file(text)?, name)
+    }
+
+    fn of(file: File, name: &str) -> Result<Manifest> {
         let precision = Precision::parse(&file.precision)
             .ok_or_else(|| bad("precision", format!("'{}' is neither fp32 nor fp16", file.precision)))?;
         let mut buckets = vec![];
         for b in &file.buckets {
             buckets.push(bucket(&file, b).map_err(|e| e.at(format!("bucket '{}'", b.name)))?);
         }
+        let files = |(graph, files)| match files {
+            Files::One(file) => (graph, vec![file]),
+            Files::Some(list) => (graph, list),
+        };
         let manifest = Manifest {
             name: name.to_string(),
             title: file.title,
@@ -122,11 +143,13 @@ impl Manifest {
             licence: file.licence,
             precision,
             context: file.context,
-            graphs: file.graphs,
+            graphs: file.graphs.into_iter().map(files).collect(),
             buckets,
             text: file.text,
             golden: file.golden,
             folder: file.folder,
+            homes: vec![],
+            cache: name.to_string(),
         };
         manifest.check()?;
         Ok(manifest)
@@ -149,6 +172,17 @@ impl Manifest {
         }
         Ok(())
     }
+}
+
+fn file(text: &str) -> Result<File> {
+    toml::from_str(text).map_err(|e| unread(&e, text))
+}
+
+/// What TOML says, with the line where there is one.
+fn unread(e: &toml::de::Error, text: &str) -> Error {
+    let line = e.span().and_then(|s| Some(text.get(..s.start)?.lines().count().max(1)));
+    let error = Error::new("manifest", e.message().replace('\n', ", "));
+    line.filter(|_| !text.is_empty()).map_or(error.clone(), |l| error.at(format!("line {l}")))
 }
 
 /// A model's name becomes a file and a folder, and nothing else.
@@ -274,6 +308,69 @@ dims = { batch_size = 2 }
             let e = error(from, to);
             assert!(e.contains(expect), "{e}");
         }
+    }
+
+    /// Manifests in a folder; `load` reads the first.
+    fn load(manifests: &[(&str, &str)]) -> Result<Manifest> {
+        let dir = tempfile::tempdir().unwrap();
+        for (name, text) in manifests {
+            std::fs::create_dir(dir.path().join(name)).unwrap();
+            std::fs::write(dir.path().join(name).join("model.toml"), text).unwrap();
+        }
+        let name = manifests[0].0;
+        let loaded = Manifest::load(&dir.path().join(name).join("model.toml"), name);
+        let short = |path: &Path| path.strip_prefix(dir.path()).unwrap().to_path_buf();
+        let prefix = format!("{}/", dir.path().display());
+        match loaded {
+            Ok(m) => Ok(Manifest { homes: m.homes.iter().map(|h| short(h)).collect(), ..m }),
+            Err(e) => Err(Error::new("manifest", e.to_string().replace(&prefix, ""))),
+        }
+    }
+
+    #[test]
+    fn a_manifest_inherits_what_it_does_not_say() {
+        let child = "extends = \"tiny\"\ncontext = 32\nprecision = \"fp32\"\n[dims]\nbatch_size = 3\n[[buckets]]\nname = \"one\"\ngraph = \"decoder\"";
+        let m = load(&[("small", child), ("tiny", DECODER)]).unwrap();
+        assert_eq!((m.name.as_str(), m.title.as_str(), m.precision, m.context), ("small", "Tiny", Precision::Fp32, Some(32)));
+        let dims: Vec<usize> = m.buckets[0].dims.values().copied().collect();
+        assert_eq!((m.buckets.len(), dims), (1, vec![3, 31, 1]), "buckets are replaced, dimensions are merged");
+        assert_eq!(m.homes, [PathBuf::from("small"), PathBuf::from("tiny")]);
+        assert_eq!(m.cache, "tiny");
+    }
+
+    #[test]
+    fn a_child_of_a_child_inherits_from_both() {
+        let m = load(&[("c", "extends = \"b\"\ntitle = \"C\""), ("b", "extends = \"a\"\ncontext = 128"), ("a", DECODER)]).unwrap();
+        assert_eq!((m.title.as_str(), m.context, m.licence.as_str()), ("C", Some(128), "Apache-2.0"));
+    }
+
+    #[test]
+    fn loops_and_missing_parents_name_both_files() {
+        for (manifests, expect) in [
+            (
+                vec![("a", "extends = \"b\""), ("b", "extends = \"a\"")],
+                "b/model.toml: key 'extends': a -> b -> a is a loop",
+            ),
+            (vec![("a", "extends = \"a\"")], "a/model.toml: key 'extends': a -> a is a loop"),
+            (
+                vec![("a", "extends = \"x\"")],
+                "a/model.toml: key 'extends': 'x' is no model: there is no x/model.toml",
+            ),
+            (vec![("a", "extends = \"../x\"")], "a/model.toml: key 'extends': '../x' is no model name"),
+            (vec![("a", "extends = 3")], "a/model.toml: key 'extends': is no name of a model"),
+            (vec![("a", "extends = \"b\""), ("b", "title = ")], "b/model.toml: line 1: "),
+            (vec![("a", "extends = \"b\"\nlicense = \"x\""), ("b", DECODER)], "a/model.toml: unknown field `license`"),
+        ] {
+            let e = load(&manifests).unwrap_err().to_string();
+            assert!(e.contains(expect), "{e}");
+        }
+    }
+
+    #[test]
+    fn a_graph_may_be_in_one_of_several_files() {
+        let text = DECODER.replace("\"model.onnx\"", "[\"onnx/model.onnx\", \"model.onnx\"]");
+        let m = Manifest::parse(&text, "tiny").unwrap();
+        assert_eq!(m.graphs["decoder"], ["onnx/model.onnx", "model.onnx"]);
     }
 
     #[test]

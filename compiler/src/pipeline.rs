@@ -79,7 +79,9 @@ fn lock(job: &Job, plan: &Plan) -> Result<()> {
         Some(first) => {
             let what =
                 format!("{} of {} constants differ from the lock, '{first}' first", differing.len(), job.lock.len());
-            Err(Error::new("weights.lock", what)
+            let place = job.lock_path.as_ref().map_or("the lock".into(), |p| p.display().to_string());
+            Err(Error::new("weights", what)
+                .at(place)
                 .hint("delete the lock if the new weights are meant, or pass them with onnx=PATH"))
         }
     }

@@ -106,11 +106,77 @@ fn altered_weights_are_held_against_the_lock() {
     bytes[100_000] ^= 0x40;
     fs::write(&data, &bytes).unwrap();
     let text = refusal(dir.path(), &["compile", "tiny"]);
-    assert!(text.contains("weights.lock: 1 of ") && text.contains("delete the lock"), "{text}");
+    assert!(text.contains("models/tiny/weights.lock: 1 of ") && text.contains("delete the lock"), "{text}");
     assert!(!dir.path().join("generated/tiny").exists());
     fs::remove_file(dir.path().join("models/tiny/weights.lock")).unwrap();
     onnxcast(dir.path(), &["compile", "tiny"]).success();
-    assert!(dir.path().join("models/tiny/weights.lock").exists());
+}
+
+#[test]
+fn the_first_compile_of_a_model_without_a_lock_leaves_one_in_generated() {
+    let dir = project();
+    fs::remove_file(dir.path().join("models/tiny/weights.lock")).unwrap();
+    let models = listing(&dir.path().join("models"));
+    onnxcast(dir.path(), &["compile", "tiny"]).success();
+    assert_eq!(listing(&dir.path().join("models")), models, "the user's tree stays as it was");
+    let lock = fs::read_to_string(dir.path().join("generated/tiny/weights.lock")).unwrap();
+    assert!(lock.contains("hash = "), "{lock}");
+    onnxcast(dir.path(), &["compile", "tiny"]).success();
+    assert_eq!(fs::read_to_string(dir.path().join("generated/tiny/weights.lock")).unwrap(), lock);
+    let data = dir.path().join("models/tiny/model.onnx.data");
+    let mut bytes = fs::read(&data).unwrap();
+    bytes[100_000] ^= 0x40;
+    fs::write(&data, &bytes).unwrap();
+    let text = refusal(dir.path(), &["compile", "tiny"]);
+    assert!(text.contains("generated/tiny/weights.lock: 1 of "), "{text}");
+}
+
+#[test]
+fn a_plan_needs_neither_weights_nor_a_lock() {
+    let dir = project();
+    for file in ["weights.lock", "model.onnx.data", "tokenizer.json"] {
+        fs::remove_file(dir.path().join("models/tiny").join(file)).unwrap();
+    }
+    onnxcast(dir.path(), &["compile", "tiny", "--without-weights"]).success();
+    let read = |name: &str| fs::read_to_string(dir.path().join("generated/tiny").join(name)).unwrap();
+    assert!(read("program.rs").contains("model.embed_tokens.weight"));
+    assert!(read("main.rs").contains("text: None"), "what has no tokenizer takes ids");
+    assert!(!dir.path().join("generated/tiny/weights.lock").exists(), "no hash is invented");
+}
+
+#[test]
+fn a_variant_shares_the_files_of_what_it_extends() {
+    let dir = project();
+    fs::create_dir(dir.path().join("models/small")).unwrap();
+    let toml = "extends = \"tiny\"\ncontext = 64\n[[buckets]]\nname = \"decode\"\ngraph = \"decoder\"\nrows = 1\n";
+    fs::write(dir.path().join("models/small/model.toml"), toml).unwrap();
+    onnxcast(dir.path(), &["compile", "small"]).success();
+    let code = fs::read_to_string(dir.path().join("generated/small/program.rs")).unwrap();
+    assert!(code.contains("context: 64") && !code.contains("prefill\""), "{code}");
+    assert!(dir.path().join("generated/small/assets/tokenizer.json").exists());
+}
+
+#[test]
+fn an_export_is_found_in_the_layout_it_was_published_in() {
+    let dir = project();
+    let (from, to) = (dir.path().join("models/tiny"), dir.path().join("export"));
+    fs::create_dir_all(to.join("onnx")).unwrap();
+    for file in ["model.onnx", "model.onnx.data"] {
+        fs::rename(from.join(file), to.join("onnx").join(file)).unwrap();
+    }
+    for file in ["tokenizer.json", "tokenizer_config.json", "generation_config.json"] {
+        fs::rename(from.join(file), to.join(file)).unwrap();
+    }
+    assert!(refusal(dir.path(), &["compile", "tiny"]).contains("models/tiny"));
+    for onnx in ["export", "export/onnx", "export/onnx/model.onnx"] {
+        onnxcast(dir.path(), &["compile", "tiny", "--onnx", onnx]).success();
+    }
+    fs::create_dir(dir.path().join("empty")).unwrap();
+    assert!(refusal(dir.path(), &["compile", "tiny", "--onnx", "empty"]).contains("no .onnx file"));
+    // A first manifest reads the same layout, and then the name is enough.
+    onnxcast(dir.path(), &["init", "export", "--name", "mine"]).success();
+    onnxcast(dir.path(), &["compile", "mine"]).success();
+    assert!(dir.path().join("generated/mine/assets/tokenizer.json").exists());
 }
 
 #[test]

@@ -4,14 +4,38 @@ use onnxcast::job::{Job, Wish};
 use onnxcast::pipeline::{self, Compiled};
 use onnxcast_runtime::program::Program;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 // The snapshots are Rust: compiled here, they are what an executable would run.
+#[rustfmt::skip]
+#[path = "../../snapshots/qwen/program.snap.rs"]
+mod qwen;
+#[rustfmt::skip]
+#[path = "../../snapshots/qwen-base/program.snap.rs"]
+mod qwen_base;
+#[rustfmt::skip]
+#[path = "../../snapshots/qwen-base-256/program.snap.rs"]
+mod qwen_base_256;
+#[rustfmt::skip]
+#[path = "../../snapshots/qwen-single/program.snap.rs"]
+mod qwen_single;
 #[rustfmt::skip]
 #[path = "../../snapshots/smollm2/program.snap.rs"]
 mod smollm2;
 #[rustfmt::skip]
 #[path = "../../snapshots/tiny/program.snap.rs"]
 mod tiny;
+
+/// Every model in the tree, with the program that its snapshot holds and its number of layers.
+type Known = (&'static str, fn() -> Program, usize);
+const MODELS: [Known; 6] = [
+    ("qwen", qwen::program, 24),
+    ("qwen-base", qwen_base::program, 24),
+    ("qwen-base-256", qwen_base_256::program, 24),
+    ("qwen-single", qwen_single::program, 24),
+    ("smollm2", smollm2::program, 30),
+    ("tiny", tiny::program, 2),
+];
 
 fn project() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize().unwrap()
@@ -20,6 +44,12 @@ fn project() -> PathBuf {
 fn compile(name: &str) -> Compiled {
     let wish = Wish { project: project(), name: name.into(), without_weights: true, ..Wish::default() };
     pipeline::compile(&Job::find(&wish).unwrap(), &mut |_| {}).unwrap()
+}
+
+/// Every model, compiled once for all tests.
+fn models() -> impl Iterator<Item = (&'static Known, &'static Compiled)> {
+    static COMPILED: LazyLock<Vec<Compiled>> = LazyLock::new(|| MODELS.iter().map(|(name, ..)| compile(name)).collect());
+    MODELS.iter().zip(COMPILED.iter())
 }
 
 fn file(compiled: &Compiled, name: &str) -> String {
@@ -46,17 +76,26 @@ fn in_folder(name: &str, check: impl FnOnce()) {
 }
 
 #[test]
-fn the_printed_program_of_tiny_is_the_planned_one() {
-    let compiled = compile("tiny");
-    in_folder("tiny", || insta::assert_binary_snapshot!("program.rs", program_text(&compiled).into_bytes()));
-    assert_eq!(tiny::program(), planned(&compiled));
+fn the_printed_program_is_the_planned_one() {
+    for ((name, ..), compiled) in models() {
+        in_folder(name, || insta::assert_binary_snapshot!("program.rs", program_text(compiled).into_bytes()));
+    }
+    // Only the names: a whole program is no message.
+    let differ = models().filter(|((_, printed, _), compiled)| printed() != planned(compiled));
+    let names: Vec<&str> = differ.map(|((name, ..), _)| *name).collect();
+    assert!(names.is_empty(), "{names:?}: accepted snapshots count from the next build on");
 }
 
 #[test]
-fn the_printed_program_of_smollm2_is_the_planned_one() {
-    let compiled = compile("smollm2");
-    in_folder("smollm2", || insta::assert_binary_snapshot!("program.rs", program_text(&compiled).into_bytes()));
-    assert_eq!(smollm2::program(), planned(&compiled));
+fn every_model_of_the_tree_has_a_snapshot() {
+    let mut names: Vec<String> = std::fs::read_dir(project().join("models"))
+        .unwrap()
+        .map(|e| e.unwrap().path())
+        .filter(|p| p.join("model.toml").is_file())
+        .map(|p| p.file_name().unwrap().to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    assert_eq!(names, MODELS.map(|(name, ..)| name));
 }
 
 #[test]
@@ -66,9 +105,8 @@ fn the_fused_graph_of_tiny() {
 
 #[test]
 fn a_whole_model_stays_under_1500_lines() {
-    for name in ["tiny", "smollm2"] {
-        let compiled = compile(name);
-        let lines = |file_name| file(&compiled, file_name).lines().count();
+    for ((name, ..), compiled) in models() {
+        let lines = |file_name| file(compiled, file_name).lines().count();
         let total = lines("program.rs") + lines("kernels.rs") + lines("main.rs");
         assert!(total < 1500, "{name}: {total} lines");
     }
@@ -76,11 +114,26 @@ fn a_whole_model_stays_under_1500_lines() {
 
 #[test]
 fn a_layer_takes_at_most_five_dispatches() {
-    for bucket in compile("smollm2").plan.program.buckets.iter() {
-        let layers: Vec<usize> =
-            bucket.blocks.iter().filter(|b| b.table.len() == 30).map(|b| b.dispatches.len()).collect();
-        assert_eq!(layers.len(), 1, "{}: one class of equal layers", bucket.name);
-        assert!(layers[0] <= 5, "{}: {} dispatches", bucket.name, layers[0]);
+    for ((name, _, count), compiled) in models() {
+        for bucket in compiled.plan.program.buckets.iter() {
+            let layers: Vec<usize> =
+                bucket.blocks.iter().filter(|b| b.table.len() == *count).map(|b| b.dispatches.len()).collect();
+            assert_eq!(layers.len(), 1, "{name} {}: one class of equal layers", bucket.name);
+            assert!(layers[0] <= 5, "{name} {}: {} dispatches", bucket.name, layers[0]);
+        }
+    }
+}
+
+/// A head that is a Transpose of the embedding reads the embedding's own tensor, whether or not there are weights to compare.
+#[test]
+fn a_tied_table_is_in_the_pool_once() {
+    for ((name, ..), compiled) in models().filter(|((name, ..), _)| *name != "tiny") {
+        let program = &compiled.plan.program;
+        let vocab = program.decoder.as_ref().unwrap().vocab;
+        let tables = program.tensors.iter().filter(|t| t.shape.first() == Some(&vocab)).count();
+        let pool: u64 = program.tensors.iter().map(|t| t.bytes).sum();
+        assert_eq!(tables, 1, "{name}");
+        assert!(pool < 988_600_000, "{name}: {pool} bytes");
     }
 }
 

@@ -4,7 +4,7 @@
 use super::lock::{Hash, Lock};
 use super::{Layout, Part};
 use crate::error::{Error, Result};
-use crate::graph::{DType, Graph, Tensor};
+use crate::graph::{DType, Data, Graph, Tensor};
 use onnxcast_runtime::program;
 use std::collections::HashMap;
 
@@ -108,13 +108,16 @@ impl<'a> Pool<'a> {
     fn hash(&mut self, scope: &Scope, name: &str, tensor: &Tensor, transpose: bool) -> Result<Hash> {
         let shared = format!("{}{name}", scope.graph);
         let own = format!("{}:{shared}", scope.bucket);
-        let hash = if tensor.is_absent() {
+        let hash = if let Data::Absent(origin) = &tensor.data {
             let entry = self.old.get(&own).or_else(|| self.old.get(&shared)).filter(|e| e.shape == tensor.shape);
-            let missing = || {
-                Error::new("weights", "its data is not at hand and weights.lock does not know it at this shape")
-                    .hint("compile once with the weights, which writes the lock")
-            };
-            entry.ok_or_else(missing)?.hash.clone()
+            match entry {
+                Some(entry) => entry.hash.clone(),
+                None if self.old.is_empty() => return Ok(by_name(scope, origin, tensor, transpose)),
+                None => {
+                    let what = "its data is not at hand and weights.lock does not know it at this shape";
+                    return Err(Error::new("weights", what).hint("compile once with the weights, which writes the lock"));
+                }
+            }
         } else {
             let bytes = tensor.bytes()?;
             let key = (bytes.as_ptr(), bytes.len(), transpose);
@@ -131,6 +134,12 @@ impl<'a> Pool<'a> {
         self.lock.insert(if taken { own } else { shared }, hash.clone(), tensor);
         Ok(hash)
     }
+}
+
+/// What stands for the hash of a constant without data where there is no lock: constants count as distinct by the name of what they
+/// are made of. It never gets into a lock.
+fn by_name(scope: &Scope, origin: &str, tensor: &Tensor, transpose: bool) -> Hash {
+    format!("{}{origin}{} {:?}", scope.graph, if transpose { "^T" } else { "" }, tensor.shape)
 }
 
 /// Where a constant's name holds.
@@ -265,7 +274,6 @@ fn ints(dtype: DType, bytes: &[u8]) -> Result<impl Iterator<Item = i32>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::graph::Data;
 
     fn packed(parts: &[(&Tensor, bool)], layout: Layout) -> Vec<u8> {
         let mut g = Graph::default();
@@ -359,7 +367,23 @@ mod tests {
         };
         let (hashes, lock) = with(Tensor::f32(&[2], &[1., 2.]), &Lock::default()).unwrap();
         let absent = Tensor { dtype: DType::F32, shape: vec![2], data: Data::Absent("w".into()) };
-        assert_eq!(with(absent.clone(), &lock).unwrap(), (hashes, lock));
-        assert!(with(absent, &Lock::default()).unwrap_err().to_string().contains("weights.lock"));
+        assert_eq!(with(absent.clone(), &lock).unwrap(), (hashes, lock.clone()));
+        let other = Tensor { shape: vec![1, 2], ..absent };
+        assert!(with(other, &lock).unwrap_err().to_string().contains("weights.lock"), "a lock that does not know it");
+    }
+
+    #[test]
+    fn without_a_lock_constants_without_data_are_told_apart_by_name() {
+        let mut g = Graph::default();
+        let absent = |name: &str, dtype| Tensor { dtype, shape: vec![2, 3], data: Data::Absent(name.into()) };
+        let table = g.add_const("embed", absent("embed", DType::F16));
+        let head = g.add_const("head/Cast", absent("embed", DType::F32));
+        let other = g.add_const("other", absent("other", DType::F16));
+        let lock = Lock::default();
+        let mut pool = Pool::new(&lock);
+        let mut add = |value, transpose| pool.add(&g, &scope(), &[Part { value, transpose }], Layout::F16).unwrap();
+        let found = [add(table, false), add(head, false), add(other, false), add(table, true)];
+        assert_eq!(found, [0, 0, 1, 2], "a copy in another float type is the same, a transposed one is not");
+        assert!(pool.lock.is_empty(), "no hash is invented");
     }
 }

@@ -331,7 +331,10 @@ dims = { batch_size = 2 }
     fn a_manifest_inherits_what_it_does_not_say() {
         let child = "extends = \"tiny\"\ncontext = 32\nprecision = \"fp32\"\n[dims]\nbatch_size = 3\n[[buckets]]\nname = \"one\"\ngraph = \"decoder\"";
         let m = load(&[("small", child), ("tiny", DECODER)]).unwrap();
-        assert_eq!((m.name.as_str(), m.title.as_str(), m.precision, m.context), ("small", "Tiny", Precision::Fp32, Some(32)));
+        assert_eq!(
+            (m.name.as_str(), m.title.as_str(), m.precision, m.context),
+            ("small", "Tiny", Precision::Fp32, Some(32))
+        );
         let dims: Vec<usize> = m.buckets[0].dims.values().copied().collect();
         assert_eq!((m.buckets.len(), dims), (1, vec![3, 31, 1]), "buckets are replaced, dimensions are merged");
         assert_eq!(m.homes, [PathBuf::from("small"), PathBuf::from("tiny")]);
@@ -340,7 +343,9 @@ dims = { batch_size = 2 }
 
     #[test]
     fn a_child_of_a_child_inherits_from_both() {
-        let m = load(&[("c", "extends = \"b\"\ntitle = \"C\""), ("b", "extends = \"a\"\ncontext = 128"), ("a", DECODER)]).unwrap();
+        let m =
+            load(&[("c", "extends = \"b\"\ntitle = \"C\""), ("b", "extends = \"a\"\ncontext = 128"), ("a", DECODER)])
+                .unwrap();
         assert_eq!((m.title.as_str(), m.context, m.licence.as_str()), ("C", Some(128), "Apache-2.0"));
     }
 
@@ -352,10 +357,7 @@ dims = { batch_size = 2 }
                 "b/model.toml: key 'extends': a -> b -> a is a loop",
             ),
             (vec![("a", "extends = \"a\"")], "a/model.toml: key 'extends': a -> a is a loop"),
-            (
-                vec![("a", "extends = \"x\"")],
-                "a/model.toml: key 'extends': 'x' is no model: there is no x/model.toml",
-            ),
+            (vec![("a", "extends = \"x\"")], "a/model.toml: key 'extends': 'x' is no model: there is no x/model.toml"),
             (vec![("a", "extends = \"../x\"")], "a/model.toml: key 'extends': '../x' is no model name"),
             (vec![("a", "extends = 3")], "a/model.toml: key 'extends': is no name of a model"),
             (vec![("a", "extends = \"b\""), ("b", "title = ")], "b/model.toml: line 1: "),

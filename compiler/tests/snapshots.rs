@@ -48,7 +48,8 @@ fn compile(name: &str) -> Compiled {
 
 /// Every model, compiled once for all tests.
 fn models() -> impl Iterator<Item = (&'static Known, &'static Compiled)> {
-    static COMPILED: LazyLock<Vec<Compiled>> = LazyLock::new(|| MODELS.iter().map(|(name, ..)| compile(name)).collect());
+    static COMPILED: LazyLock<Vec<Compiled>> =
+        LazyLock::new(|| MODELS.iter().map(|(name, ..)| compile(name)).collect());
     MODELS.iter().zip(COMPILED.iter())
 }
 

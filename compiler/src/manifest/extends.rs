@@ -70,9 +70,7 @@ pub fn owner(chain: &[Link]) -> &str {
 
 fn link(path: &Path, name: &str) -> Result<Link> {
     let text = std::fs::read_to_string(path).map_err(|e| {
-        Error::new("manifest", e.to_string())
-            .at(path.display().to_string())
-            .hint("`onnxcast init` writes a first one")
+        Error::new("manifest", e.to_string()).at(path.display().to_string()).hint("`onnxcast init` writes a first one")
     })?;
     let table = text.parse::<Table>().map_err(|e| {
         let e = unread(&e, &text);

@@ -115,7 +115,9 @@ impl<'a> Pool<'a> {
                 None if self.old.is_empty() => return Ok(by_name(scope, origin, tensor, transpose)),
                 None => {
                     let what = "its data is not at hand and weights.lock does not know it at this shape";
-                    return Err(Error::new("weights", what).hint("compile once with the weights, which writes the lock"));
+                    return Err(
+                        Error::new("weights", what).hint("compile once with the weights, which writes the lock")
+                    );
                 }
             }
         } else {

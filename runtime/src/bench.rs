@@ -72,7 +72,7 @@ fn repeat(times: u32, run: &mut dyn FnMut(u32) -> Result<Duration>) -> Result<Ve
 }
 
 /// Ids that differ from the first on, so that no row of the cache can be kept from one repetition to the next.
-fn ids(count: u32, vocab: u32, repetition: u32) -> Vec<u32> {
+pub fn ids(count: u32, vocab: u32, repetition: u32) -> Vec<u32> {
     let vocab = vocab.max(1);
     (0..count)
         .map(|i| (repetition.wrapping_mul(101).wrapping_add(i.wrapping_mul(7919)).wrapping_add(1)) % vocab)

@@ -27,6 +27,7 @@ pub mod session;
 pub mod step;
 pub mod text;
 pub mod verify;
+pub mod verify_rows;
 pub mod weights;
 
 /// For the generated module, which compiles its kernels with `shader!`.

@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use crate::error::{Error, Result};
-use crate::verify::{Scorer, argmax};
+use crate::verify::{Scorer, argmax, log_sum_exp};
 
 /// Tokens `start..end`, of which `first..end` are scored; those before are context only.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -91,12 +91,6 @@ impl Score {
     }
 }
 
-/// Best logit, and log of the sum of all exponentials.
-fn normaliser(logits: &[f32]) -> f64 {
-    let top = f64::from(logits.iter().copied().fold(f32::NEG_INFINITY, f32::max));
-    top + logits.iter().map(|&x| (f64::from(x) - top).exp()).sum::<f64>().ln()
-}
-
 /// Scores of a program, and of another whose distributions are taken as the truth.
 #[derive(Default)]
 pub struct Scores {
@@ -164,7 +158,7 @@ pub struct Divergence {
 fn nats(id: u32, logits: &[f32]) -> Result<(f64, f64)> {
     let missing = || Error::input(format!("token {id} is beyond the {} logits", logits.len()));
     let logit = f64::from(*logits.get(id as usize).ok_or_else(missing)?);
-    let norm = normaliser(logits);
+    let norm = log_sum_exp(logits);
     if !norm.is_finite() || !logit.is_finite() {
         return Err(Error::other("the logits are no numbers"));
     }

@@ -22,6 +22,9 @@ pub struct Program {
     pub decoder: Option<Decoder>,
 }
 
+/// Hex digits of `plan_hash` that stand for the plan alone.
+pub const PLAN_DIGITS: usize = 16;
+
 /// What the token loop needs to know.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Decoder {

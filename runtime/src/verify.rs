@@ -191,7 +191,7 @@ fn worse(a: f64, b: f64) -> bool {
     a.is_nan() || a > b
 }
 
-fn larger(a: f32, b: f32) -> f32 {
+pub(crate) fn larger(a: f32, b: f32) -> f32 {
     if worse(a.into(), b.into()) { a } else { b }
 }
 
@@ -202,12 +202,12 @@ pub fn argmax(logits: &[f32]) -> u32 {
     best.0 as u32
 }
 
-fn log_sum_exp(logits: &[f32]) -> f64 {
+pub(crate) fn log_sum_exp(logits: &[f32]) -> f64 {
     let top = f64::from(logits.iter().copied().fold(f32::NEG_INFINITY, f32::max));
     top + logits.iter().map(|&x| (f64::from(x) - top).exp()).sum::<f64>().ln()
 }
 
-fn cosine(a: &[f32], b: &[f32]) -> f64 {
+pub(crate) fn cosine(a: &[f32], b: &[f32]) -> f64 {
     let dot = |x: &[f32], y: &[f32]| x.iter().zip(y).map(|(&p, &q)| f64::from(p) * f64::from(q)).sum::<f64>();
     dot(a, b) / (dot(a, a) * dot(b, b)).sqrt().max(f64::MIN_POSITIVE)
 }

@@ -11,7 +11,7 @@ use super::weights::{Packed, Pool, Scope};
 use super::{Precision, Select};
 use crate::error::{Error, Result};
 use crate::graph::Graph;
-use onnxcast_runtime::program::{Arg, Bucket, Decoder, Dispatch, Kernel, Program, State};
+use onnxcast_runtime::program::{Arg, Bucket, Decoder, Dispatch, Kernel, PLAN_DIGITS, Program, State};
 
 /// A graph at one set of shapes.
 #[derive(Clone, Debug)]
@@ -188,17 +188,19 @@ fn decoder(request: &Request) -> Result<Option<Decoder>> {
     }))
 }
 
-/// Changes whenever the pool or what runs over it does.
+/// Changes whenever the pool or what runs over it does; its first half when the plan does, its second when the content does.
 fn plan_hash(program: &Program, pool: &[Packed]) -> String {
-    let mut hasher = blake3::Hasher::new();
-    hasher.update(format!("{program:?}").as_bytes());
+    let mut plan = blake3::Hasher::new();
+    plan.update(format!("{program:?}").as_bytes());
+    let mut content = blake3::Hasher::new();
     for tensor in pool {
-        hasher.update(tensor.layout.name().as_bytes());
+        plan.update(tensor.layout.name().as_bytes());
         for hash in &tensor.hashes {
-            hasher.update(hash.as_bytes());
+            content.update(hash.as_bytes());
         }
     }
-    hasher.finalize().to_hex()[..32].to_string()
+    let half = |hasher: blake3::Hasher| hasher.finalize().to_hex()[..PLAN_DIGITS].to_string();
+    half(plan) + &half(content)
 }
 
 #[cfg(test)]

@@ -84,8 +84,9 @@ pub struct Engine {
     /// Device by number or by part of its name (see --list-devices)
     #[arg(long, global = true, value_name = "DEVICE")]
     pub device: Option<String>,
-    /// Weight pool to use: a file, or synthetic:SEED for pseudo-random weights
-    #[arg(long, global = true, value_name = "FILE|synthetic:SEED")]
+    /// Weight pool to use: a file, other:FILE for other weights than this program was compiled with (fine-tuned, quantised anew; the
+    /// plan must be the same), or synthetic:SEED for pseudo-random weights
+    #[arg(long, global = true, value_name = "FILE|other:FILE|synthetic:SEED")]
     pub weights: Option<String>,
     /// Decode steps in one submission [default: 8; 1 for answers on a CPU device]
     #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=256))]
@@ -136,12 +137,16 @@ pub enum Table {
 
 #[derive(ClapArgs, Debug)]
 pub struct Verify {
-    /// Golden file instead of the built-in one (format: docs/golden.md)
+    /// Golden file instead of the built-in one; an .npz file holds whole rows of logits (formats: docs/golden.md)
     #[arg(long, value_name = "FILE")]
     pub golden: Option<PathBuf>,
-    /// Largest logit difference allowed [default: by precision]
+    /// Largest logit difference allowed, and the margin from which best tokens must agree [default: by precision; for an .npz file
+    /// the margin is 0.05 and differences are only told]
     #[arg(long, value_name = "X")]
     pub bound: Option<f32>,
+    /// Smallest cosine allowed between a row of logits and an .npz file's
+    #[arg(long, value_name = "X", default_value_t = 0.9999)]
+    pub cosine: f64,
     /// Also take prompts of lengths around the chunk size and up to the context, in chunks and token by token
     #[arg(long)]
     pub lengths: bool,

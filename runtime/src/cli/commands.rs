@@ -16,7 +16,7 @@ use crate::error::{Error, Kind, Result};
 use crate::model::Model;
 use crate::recorder::Part;
 use crate::session::{self, Session};
-use crate::verify::{self, Golden, Report};
+use crate::verify::{self, Case, Golden, Report};
 use crate::{bench, device, npz};
 
 /// A model and what its flags say about the device.
@@ -67,19 +67,24 @@ impl Call<'_> {
     }
 
     pub fn verify(&self, options: &args::Verify, out: &mut Out) -> Result<()> {
-        let golden = self.golden(options.golden.as_deref())?;
+        if let Some(path) = options.golden.as_deref().filter(|p| p.extension().is_some_and(|e| e == "npz")) {
+            return super::verify_rows::verify(self, path, options, out);
+        }
+        let golden = self.reference(options)?;
         let precision = self.model.card.precision;
-        let bound = options.bound.unwrap_or(golden.bound(precision));
+        let bound = options.bound.or(golden.as_ref().map(|g| g.bound(precision)));
+        let bound = bound.unwrap_or(verify::lengths_bound(precision));
         let mut session = self.session(true, false)?;
         let mut reports = Vec::new();
-        for case in &golden.cases {
+        let cases = golden.as_ref().map_or(&[][..], |g| &g.cases);
+        for case in cases {
             let report = verify::compare(&mut session, case, bound)?;
             if !options.json {
                 out.text(&report_text(&report))?;
             }
             reports.push(report);
         }
-        let lengths = if options.lengths { self.lengths(&golden, &mut session)? } else { Vec::new() };
+        let lengths = if options.lengths { self.lengths(cases, &mut session)? } else { Vec::new() };
         let lengths_bound = options.bound.unwrap_or(verify::lengths_bound(precision));
         if !options.json {
             for (tokens, worst) in &lengths {
@@ -87,6 +92,7 @@ impl Call<'_> {
                 out.line(&format!("{mark} prompt of {tokens} in chunks: max abs {worst}"))?;
             }
         }
+        let made_by = golden.as_ref().map_or("single tokens", |g| &g.made_by);
         let checks = reports.len() + lengths.len();
         let passed = reports.iter().filter(|r| r.failures.is_empty()).count()
             + lengths.iter().filter(|(_, worst)| *worst <= lengths_bound).count();
@@ -94,11 +100,11 @@ impl Call<'_> {
             let lengths: Vec<_> = lengths.iter().map(|(n, worst)| json!({"tokens": n, "max_abs": worst})).collect();
             out.json(&json!({
                 "model": self.setting.program.name, "precision": precision, "bound": bound,
-                "reference": golden.made_by, "device": session.device_name(), "cases": reports, "lengths": lengths,
+                "reference": made_by, "cases_skipped": golden.is_none(), "device": session.device_name(), "cases": reports, "lengths": lengths,
                 "passed": passed == checks,
             }))?;
         } else {
-            out.line(&format!("{passed} of {checks} within bounds of: {}", golden.made_by))?;
+            out.line(&format!("{passed} of {checks} within bounds of: {made_by}"))?;
         }
         if passed < checks {
             let what = format!("{} of {checks} comparisons went over their bound", checks - passed);
@@ -107,13 +113,35 @@ impl Call<'_> {
         Ok(())
     }
 
-    /// Prompts made of the golden ones, up to the context.
-    fn lengths(&self, golden: &Golden, session: &mut Session) -> Result<Vec<(u32, f32)>> {
+    /// The golden file; none where only what the program must agree with itself about can be compared.
+    fn reference(&self, options: &args::Verify) -> Result<Option<Golden>> {
+        let synthetic = self.flags.weights.as_deref().is_some_and(|w| w.starts_with("synthetic:"));
+        let absent = options.golden.is_none() && self.model.golden.is_none();
+        let why = match (synthetic, absent) {
+            (true, _) => "synthetic weights have no reference",
+            (_, true) => "this model was built without a golden file",
+            _ => return self.golden(options.golden.as_deref()).map(Some),
+        };
+        if !options.lengths {
+            let hint =
+                if synthetic { "add --lengths" } else { "give one with --golden (see docs/golden.md), or --lengths" };
+            return Err(Error::usage(why).at("verify").hint(hint));
+        }
+        remark(&format!("{why}: its cases are skipped"));
+        Ok(None)
+    }
+
+    /// Prompts made of the golden ones, or of any tokens, up to the context.
+    fn lengths(&self, cases: &[Case], session: &mut Session) -> Result<Vec<(u32, f32)>> {
         let decoder = self.setting.decoder()?;
         let chunk = self.setting.program.buckets.get(decoder.prefill as usize).map_or(1, |b| b.rows);
         let wanted = verify::lengths(chunk, decoder.context);
         let longest = wanted.last().copied().unwrap_or(0) as usize;
-        let ids: Vec<u32> = golden.cases.iter().flat_map(|c| &c.prompt_ids).copied().cycle().take(longest).collect();
+        let mut ids: Vec<u32> = cases.iter().flat_map(|c| &c.prompt_ids).copied().collect();
+        if ids.is_empty() {
+            ids = bench::ids(decoder.context, decoder.vocab, 0);
+        }
+        let ids: Vec<u32> = ids.into_iter().cycle().take(longest).collect();
         verify::chunks_against_tokens(session, &ids, &wanted)
     }
 
@@ -122,11 +150,7 @@ impl Call<'_> {
             let text = std::fs::read_to_string(path).map_err(|e| Error::input(e.to_string()).at(path.display()))?;
             return Golden::parse(&text).map_err(|e| e.at(path.display()));
         }
-        let text = self.model.golden.ok_or_else(|| {
-            Error::usage("this model was built without a golden file")
-                .hint("give one with --golden (see docs/golden.md)")
-        })?;
-        Golden::parse(text)
+        Golden::parse(self.model.golden.unwrap_or_default())
     }
 
     pub fn info(&self, options: &args::Info, out: &mut Out) -> Result<()> {
@@ -196,7 +220,7 @@ pub fn list_devices(out: &mut Out) -> Result<()> {
     Ok(())
 }
 
-fn mark(ok: bool) -> &'static str {
+pub fn mark(ok: bool) -> &'static str {
     if ok { "ok  " } else { "FAIL" }
 }
 

@@ -133,7 +133,7 @@ impl Other {
         let mut command = if &magic == b"ONXCPOOL" {
             let own = std::env::current_exe().map_err(|e| failed(e.to_string()))?;
             let mut command = Command::new(own);
-            command.arg("eval-ppl").arg("--weights").arg(&given);
+            command.arg("eval-ppl").arg("--weights").arg(format!("other:{}", given.display()));
             command
         } else {
             let mut command = Command::new(&given);

@@ -15,6 +15,7 @@ mod profile;
 #[cfg(test)]
 mod script;
 mod source;
+mod verify_rows;
 
 use std::io::{self, IsTerminal};
 use std::process::ExitCode;

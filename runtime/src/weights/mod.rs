@@ -33,14 +33,18 @@ impl WeightSource {
         WeightSource::Bytes(Vec::new())
     }
 
-    /// Reads `--weights`: `synthetic:SEED` or a file; without it the pool in this executable, else `EXECUTABLE.pool` beside it.
+    /// Reads `--weights`: `synthetic:SEED`, a file, or `other:FILE` for other weights in the same plan; without it the pool in this executable, else `EXECUTABLE.pool` beside it.
     pub fn find(flag: Option<&str>) -> Result<WeightSource> {
+        let pool = |file: &str| Pool::open(Path::new(file));
         match flag {
             Some(text) => match text.strip_prefix("synthetic:") {
                 Some(seed) => seed.parse().map(WeightSource::Synthetic).map_err(|_| {
                     Error::new(Kind::Usage, format!("'{text}': the seed is no number")).hint("such as synthetic:1")
                 }),
-                None => Pool::open(Path::new(text)).map(|p| WeightSource::Pool(Box::new(p))),
+                None => match text.strip_prefix("other:") {
+                    Some(file) => pool(file).map(|p| WeightSource::Pool(Box::new(p.with_other_content()))),
+                    None => pool(text).map(|p| WeightSource::Pool(Box::new(p))),
+                },
             },
             None => WeightSource::own(),
         }

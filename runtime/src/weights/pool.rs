@@ -4,7 +4,7 @@
 
 use super::image;
 use crate::error::{Error, Kind, Result};
-use crate::program::Program;
+use crate::program::{PLAN_DIGITS, Program};
 use memmap2::{Mmap, MmapOptions};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
@@ -49,6 +49,7 @@ pub struct Pool {
     graph: String,
     data: usize,
     origin: String,
+    other_content: bool,
 }
 
 pub(super) fn refuse(origin: &str, what: impl std::fmt::Display) -> Error {
@@ -93,7 +94,7 @@ impl Pool {
             return Err(refuse(origin, "the pool is not the one that was appended"));
         }
         let Head { index, graph, data, .. } = head;
-        let pool = Pool { map, index, graph, data, origin: origin.to_string() };
+        let pool = Pool { map, index, graph, data, origin: origin.to_string(), other_content: false };
         pool.whole(bytes)?;
         Ok(pool)
     }
@@ -139,6 +140,11 @@ impl Pool {
         range.and_then(|r| self.map.get(r)).unwrap_or(&[])
     }
 
+    /// Lets other weights than those the program was compiled with pass [`Pool::fits`], where the plan is the same.
+    pub fn with_other_content(self) -> Pool {
+        Pool { other_content: true, ..self }
+    }
+
     /// Whether this is the program's pool. Looks at the index alone.
     pub fn fits(&self, program: &Program) -> Result<()> {
         let foreign = |what: String| {
@@ -160,7 +166,9 @@ impl Pool {
         if let Some(more) = self.index.tensors.get(program.tensors.len()) {
             return Err(foreign(format!("tensor '{}' is not the program's", more.name)));
         }
-        if self.index.plan_hash != program.plan_hash {
+        let plan = |hash: &str| hash.get(..PLAN_DIGITS).unwrap_or(hash).to_owned();
+        let (have, want) = (&*self.index.plan_hash, &*program.plan_hash);
+        if have != want && !(self.other_content && plan(have) == plan(want)) {
             let what = format!("the pool was packed for '{}', plan {}", self.index.program, self.index.plan_hash);
             return Err(foreign(what));
         }

@@ -127,6 +127,21 @@ fn a_foreign_pool_is_refused_with_the_first_tensor_that_differs() {
 }
 
 #[test]
+fn other_content_of_the_same_plan_passes_only_when_it_is_asked_for() {
+    let folder = Folder::new();
+    let path = folder.0.path().join("toy.pool");
+    let hashed = |hash: &'static str| Program { plan_hash: hash.into(), ..program(TENSORS) };
+    let mut writer = PoolWriter::create(&path, &hashed("0123456789abcdef-one"), "").unwrap();
+    TENSORS.iter().for_each(|(_, bytes)| writer.write(bytes).unwrap());
+    writer.finish().unwrap();
+    let other = hashed("0123456789abcdef-two");
+    assert!(Pool::open(&path).unwrap().fits(&other).is_err());
+    let meant = Pool::open(&path).unwrap().with_other_content();
+    meant.fits(&other).unwrap();
+    assert!(meant.fits(&hashed("0123456789abcdee-one")).is_err());
+}
+
+#[test]
 fn random_bytes_and_other_files_are_no_pools() {
     let folder = Folder::new();
     let path = folder.0.path().join("x");

@@ -6,6 +6,8 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use assert_cmd::assert::Assert;
+use onnxcast_runtime::npz;
+use onnxcast_runtime::raw::Array;
 use serde_json::Value;
 
 fn project() -> &'static Path {
@@ -168,6 +170,51 @@ fn verify_passes_and_an_altered_reference_has_code_9() {
     std::fs::write(&file, golden.to_string()).unwrap();
     let output = run(&["verify", "--golden", file.to_str().unwrap()], "").code(9).get_output().clone();
     assert!(String::from_utf8_lossy(&output.stdout).starts_with("FAIL"), "{output:?}");
+}
+
+#[test]
+fn synthetic_weights_are_held_against_themselves_alone() {
+    let what = refused(&["verify", "--weights", "synthetic:1"], "", 2);
+    assert_eq!(what, "verify: synthetic weights have no reference; add --lengths");
+    let output = run(&["verify", "--lengths", "--weights", "synthetic:1"], "").success().get_output().clone();
+    let (report, remarks) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(report.ends_with("7 of 7 within bounds of: single tokens\n"), "{report}");
+    assert!(remarks.contains("its cases are skipped"), "{remarks}");
+}
+
+#[test]
+fn verify_takes_whole_rows_of_logits_and_an_altered_row_has_code_9() {
+    let folder = tempfile::tempdir().unwrap();
+    let (text, reference) = (folder.path().join("text"), folder.path().join("rows.npz"));
+    std::fs::write(&text, "list the colours").unwrap();
+    let shown: Value = serde_json::from_str(&said(&["--json", "-n", "1", "--raw", "list the colours"], "")).unwrap();
+    let ids: Vec<i64> = shown["prompt_ids"].as_array().unwrap().iter().map(|id| id.as_i64().unwrap()).collect();
+    let rows = ids.len() - 1;
+    // What the program streams to another one: a header of 52 bytes, then the row before each token but the first.
+    let flags = ["eval-ppl", "--stream-logits", "--text", text.to_str().unwrap()];
+    let bytes = run(&flags, "").success().get_output().stdout[52..].to_vec();
+    let mut logits: Vec<f32> = bytes.chunks_exact(4).map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect();
+    let verify = |logits: &[f32], code: i32| {
+        let at: Vec<i64> = (0..rows as i64).collect();
+        let list = |values: &[i64]| Array::i64(&[values.len()], values);
+        let arrays = [
+            ("ids", list(&ids)),
+            ("at", list(&at)),
+            ("prompts", list(&[2, 3])),
+            ("steps", list(&[rows as i64 - 2])),
+            ("logits", Array::f32(&[rows, 320], logits)),
+        ];
+        npz::write(&reference, &arrays.map(|(name, array)| (name.to_owned(), array))).unwrap();
+        let flags = ["verify", "--json", "--golden", reference.to_str().unwrap()];
+        let output = run(&flags, "").code(code).get_output().stdout.clone();
+        serde_json::from_slice::<Value>(&output).unwrap()
+    };
+    let same = verify(&logits, 0);
+    assert_eq!((&same["passed"], &same["prompts"][1]["prompt_tokens"]), (&true.into(), &3.into()));
+    assert!(same["prompts"][0]["min_cosine"].as_f64().unwrap() > 0.999_999, "{same}");
+    logits[2 * 320] += 50.0;
+    let altered = verify(&logits, 9);
+    assert_eq!((&altered["passed"], &altered["prompts"][1]["min_cosine_step"]), (&false.into(), &0.into()));
 }
 
 #[test]

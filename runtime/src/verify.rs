@@ -187,7 +187,7 @@ impl Report {
 }
 
 /// NaN is worse than anything.
-fn worse(a: f64, b: f64) -> bool {
+pub(crate) fn worse(a: f64, b: f64) -> bool {
     a.is_nan() || a > b
 }
 

@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::error::{Error, Result};
 use crate::npz;
 use crate::raw::{Array, Data};
-use crate::verify::{Scorer, argmax, cosine};
+use crate::verify::{Scorer, argmax, cosine, larger, worse};
 
 /// Logits of some positions of a sequence, and the prompts that are tried on it.
 pub struct Rows {
@@ -146,17 +146,17 @@ pub fn compare_rows(
 impl RowsReport {
     fn step(&mut self, step: usize, golden: &[f32], ours: &[f32], bounds: Bounds) {
         let cosine = cosine(ours, golden);
-        if !(cosine >= self.min_cosine) {
+        if worse(-cosine, -self.min_cosine) {
             (self.min_cosine, self.min_cosine_step) = (cosine, step);
         }
-        if !(cosine >= bounds.cosine) {
+        if worse(-cosine, -bounds.cosine) {
             self.failures.push(format!("step {step}: cosine {cosine:.7}, bound {}", bounds.cosine));
         }
-        let worst = ours.iter().zip(golden).map(|(a, b)| (a - b).abs()).fold(0.0, crate::verify::larger);
-        if !(worst <= self.max_abs) {
+        let worst = ours.iter().zip(golden).map(|(a, b)| (a - b).abs()).fold(0.0, larger);
+        if worse(worst.into(), self.max_abs.into()) {
             (self.max_abs, self.max_abs_step) = (worst, step);
         }
-        if bounds.difference.is_some_and(|bound| !(worst <= bound)) {
+        if bounds.difference.is_some_and(|bound| worse(worst.into(), bound.into())) {
             self.failures.push(format!("step {step}: a logit is off by {worst}"));
         }
         let (best, golden_best) = (argmax(ours), argmax(golden));

@@ -19,14 +19,21 @@ mkdir -p .cache bin
 exec 9>.cache/build.lock
 flock -n 9 || { say "waiting for another build"; flock 9; }
 
-if [ -z "${onnx:-}" ] && [ -e "models/$name/prepare.py" ]; then
-  .cache/venv/bin/python "models/$name/prepare.py"
-fi
+# The model's own prepare.py, or that of the model it extends.
+prepare() {
+  local manifest=models/$1/model.toml parent
+  if [ -e "models/$1/prepare.py" ]; then .cache/venv/bin/python "models/$1/prepare.py"; return; fi
+  parent=$(sed -n 's/^extends *= *"\([^"]*\)".*/\1/p' "$manifest" 2>/dev/null | head -n 1)
+  [ -z "$parent" ] || [ "${2:-0}" -ge 9 ] || prepare "$parent" $((${2:-0} + 1))
+}
+[ -n "${onnx:-}" ] || prepare "$name"
 
 # Always the whole workspace: another selection of packages would resolve other features and build dependencies again.
 say "building the compiler"
 cargo build --locked "${quiet[@]}" --profile "$profile" --workspace
 install -m 755 "$folder/onnxcast" bin/onnxcast
+
+[ -n "${onnx:-}" ] || bin/onnxcast fetch "$name"  # what [sources] of the manifest names and the cache lacks
 
 say "step 1 of 2: onnxcast compile $name ${options[*]}"
 bin/onnxcast compile "$name" "${options[@]}"

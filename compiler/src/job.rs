@@ -2,6 +2,7 @@
 //! all that is missing is found before any work begins.
 
 use crate::error::{Error, Result};
+use crate::fetch::{self, Place};
 use crate::import::{Bindings, inspect};
 use crate::init;
 use crate::manifest::{self, Bucket, Manifest, Text};
@@ -80,10 +81,7 @@ impl Job {
                 (Manifest::parse(&text, &wish.name)?, home, shown, Some(text))
             }
             (None, None) => {
-                let place = format!("models/{}/{MANIFEST}", wish.name);
-                return Err(Error::new("manifest", "there is no such file")
-                    .at(place)
-                    .hint("name a model of models/, or give onnx=PATH to have a manifest made"));
+                return Err(nobody(&wish.name));
             }
         };
         manifest.precision = wish.precision.unwrap_or(manifest.precision);
@@ -94,14 +92,14 @@ impl Job {
             manifest.homes.push(home.clone());
         }
         let folders = Folders::of(wish, &manifest);
-        let graphs = graphs(wish, &manifest, &folders)?;
+        let graphs = graphs(wish, &manifest, &folders).map_err(|e| without(wish, &manifest, e))?;
         if let Some(dims) = &wish.dims {
             known_symbols(dims, &graphs)?;
         }
         let text = match manifest.text.as_ref().map(|t| text(t, &folders)) {
             // A plan needs no tokenizer; the executable would take --prompt-ids only.
             Some(Err(_)) if wish.without_weights => None,
-            other => other.transpose()?,
+            other => other.transpose().map_err(|e| without(wish, &manifest, e))?,
         };
         let golden = manifest.golden.as_ref().map(|g| golden(&manifest, g)).transpose()?;
         let lock_path = lock_path(wish, &home);
@@ -143,7 +141,15 @@ fn golden(m: &Manifest, name: &str) -> Result<Vec<u8>> {
     read(&found.unwrap_or(name.into()))
 }
 
-fn find_manifest(wish: &Wish) -> Option<PathBuf> {
+/// There is no model of this name.
+pub fn nobody(name: &str) -> Error {
+    Error::new("manifest", "there is no such file")
+        .at(format!("models/{name}/{MANIFEST}"))
+        .hint("name a model of models/, or give onnx=PATH to have a manifest made")
+}
+
+/// The manifest of a model by name, or the one the user points to.
+pub fn find_manifest(wish: &Wish) -> Option<PathBuf> {
     let folder = |parent: &str| wish.project.join(parent).join(&wish.name).join(MANIFEST);
     let known = [folder("models"), folder("generated")];
     match &wish.manifest {
@@ -191,13 +197,15 @@ fn known_symbols(dims: &Bindings, graphs: &BTreeMap<String, PathBuf>) -> Result<
 impl Folders {
     fn of(wish: &Wish, m: &Manifest) -> Folders {
         let own = wish.onnx.as_deref().map(own_folders).unwrap_or_default();
-        let cache = wish.project.join(".cache").join("models").join(&m.cache);
+        let cache = Place::of(&wish.project, m).folder;
         let given = m.folder.as_ref().and_then(|f| Some(m.homes.first()?.join(f)));
         let mut all: Vec<PathBuf> = own.into_iter().chain(given).collect();
         // Without weights the graph in the tree is enough, and what a cache holds must not change the outcome.
         let homes = m.homes.iter().cloned();
         if wish.without_weights {
             all.extend(homes.chain([cache]));
+        } else if !m.sources.is_empty() {
+            all.push(cache); // what the tree has of it are graphs without weights
         } else {
             all.extend([cache].into_iter().chain(homes));
         }
@@ -218,6 +226,15 @@ impl Folders {
                 .hint("make model=NAME prepares a model of models/; onnx=PATH names a file or folder of your own")
         })
     }
+}
+
+/// What to do about a missing file, where the manifest says where it comes from.
+fn without(wish: &Wish, m: &Manifest, e: Error) -> Error {
+    if m.sources.is_empty() || wish.onnx.is_some() {
+        return e;
+    }
+    let by_hand = fetch::by_hand(m, &Place::of(&wish.project, m));
+    e.hint(format!("`onnxcast fetch {}` downloads it; or {by_hand}", m.name))
 }
 
 /// Where the files of the user's model are: beside it, and one above where exports keep the graph in a folder `onnx`.
@@ -266,11 +283,22 @@ fn text(t: &Text, folders: &Folders) -> Result<TextFiles> {
     };
     Ok(TextFiles {
         tokenizer: file(&t.tokenizer)?,
-        config: optional(&t.tokenizer_config)?,
-        template: optional(&t.template)?,
+        config: optional(&t.tokenizer_config)?.map(|json| if t.chat { json } else { without_template(json) }),
+        template: optional(&t.template.clone().filter(|_| t.chat))?,
         stops,
         system: t.system.clone(),
     })
+}
+
+/// A tokenizer's config without its chat template. What is no JSON object is left to whoever reads it.
+fn without_template(json: Vec<u8>) -> Vec<u8> {
+    match serde_json::from_slice(&json) {
+        Ok(serde_json::Value::Object(mut keys)) => {
+            keys.remove("chat_template");
+            serde_json::Value::Object(keys).to_string().into_bytes()
+        }
+        _ => json,
+    }
 }
 
 /// `eos_token_id` of a config file: a number or a list.

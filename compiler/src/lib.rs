@@ -5,6 +5,7 @@
 pub mod cli;
 pub mod emit;
 pub mod error;
+pub mod fetch;
 pub mod graph;
 pub mod import;
 pub mod init;

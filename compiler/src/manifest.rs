@@ -27,6 +27,8 @@ pub struct Manifest {
     pub text: Option<Text>,
     /// Golden file, beside the manifest.
     pub golden: Option<String>,
+    /// Files by their path in `.cache/models/CACHE`, and where they come from.
+    pub sources: BTreeMap<String, Source>,
     /// Where the model's files are; `.cache/models/CACHE` unless given.
     pub folder: Option<PathBuf>,
     /// Folders of the manifest and of those it extends, its own first; empty for one that is no file.
@@ -44,6 +46,15 @@ pub struct Bucket {
     pub dims: Bindings,
 }
 
+/// A file on a server.
+#[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Source {
+    pub url: String,
+    /// As somebody verified it; without it the first download is recorded, and later ones are held to that.
+    pub sha256: Option<String>,
+}
+
 /// Files that turn text into token ids and back; names within the model's folder.
 #[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -52,11 +63,18 @@ pub struct Text {
     pub tokenizer_config: Option<String>,
     /// Chat template in a file of its own.
     pub template: Option<String>,
+    /// False for a model that continues text: whatever template its files hold is left out.
+    #[serde(default = "yes")]
+    pub chat: bool,
     /// Token ids that end an answer; else `eos_token_id` of `generation_config`.
     pub stops: Option<Vec<u32>>,
     pub generation_config: Option<String>,
     /// Default system prompt.
     pub system: Option<String>,
+}
+
+fn yes() -> bool {
+    true
 }
 
 #[derive(Deserialize)]
@@ -73,6 +91,8 @@ struct File {
     buckets: Vec<FileBucket>,
     text: Option<Text>,
     golden: Option<String>,
+    #[serde(default)]
+    sources: BTreeMap<String, Source>,
     folder: Option<PathBuf>,
 }
 
@@ -147,6 +167,7 @@ impl Manifest {
             buckets,
             text: file.text,
             golden: file.golden,
+            sources: file.sources,
             folder: file.folder,
             homes: vec![],
             cache: name.to_string(),
@@ -160,6 +181,9 @@ impl Manifest {
         if self.buckets.is_empty() {
             return Err(bad("buckets", "at least one is needed"));
         }
+        for (name, source) in &self.sources {
+            source.check(name).map_err(|what| bad(&format!("sources.\"{name}\""), what))?;
+        }
         let mut names: Vec<&str> = self.buckets.iter().map(|b| b.name.as_str()).collect();
         names.sort_unstable();
         if let Some(pair) = names.windows(2).find(|p| p[0] == p[1]) {
@@ -171,6 +195,25 @@ impl Manifest {
             return Err(bad("context", format!("{context} rows; 1 to {} are possible", 1 << 20)));
         }
         Ok(())
+    }
+}
+
+impl Source {
+    fn check(&self, name: &str) -> Result<(), String> {
+        let inside = Path::new(name).components().all(|c| matches!(c, std::path::Component::Normal(_)));
+        if name.is_empty() || name.ends_with('/') || !inside {
+            return Err("is no path inside the model's folder".into());
+        }
+        if !["https://", "http://"].iter().any(|scheme| self.url.starts_with(scheme)) {
+            return Err(format!("'{}' is neither https:// nor http://", self.url));
+        }
+        let digit = |c: char| c.is_ascii_digit() || ('a'..='f').contains(&c);
+        match &self.sha256 {
+            Some(hash) if hash.len() != 64 || !hash.chars().all(digit) => {
+                Err(format!("'{hash}' is no sha256: 64 hex digits in lower case are"))
+            }
+            _ => Ok(()),
+        }
     }
 }
 
@@ -373,6 +416,23 @@ dims = { batch_size = 2 }
         let text = DECODER.replace("\"model.onnx\"", "[\"onnx/model.onnx\", \"model.onnx\"]");
         let m = Manifest::parse(&text, "tiny").unwrap();
         assert_eq!(m.graphs["decoder"], ["onnx/model.onnx", "model.onnx"]);
+    }
+
+    #[test]
+    fn sources_are_addresses_of_files_in_the_models_folder() {
+        let with = |source: &str| Manifest::parse(&format!("{DECODER}\n[sources]\n{source}"), "tiny");
+        let good = "\"onnx/model.onnx\" = { url = \"https://example.org/model.onnx\" }";
+        assert_eq!(with(good).unwrap().sources["onnx/model.onnx"].sha256, None);
+        for (from, to, expect) in [
+            ("onnx/model", "../model", "key 'sources.\"../model.onnx\"': is no path inside"),
+            ("onnx/model", "/model", "is no path inside"),
+            ("https", "ftp", "'ftp://example.org/model.onnx' is neither https:// nor http://"),
+            (" }", ", sha256 = \"AB\" }", "'AB' is no sha256"),
+            ("url", "uri", "unknown field `uri`"),
+        ] {
+            let e = with(&good.replace(from, to)).unwrap_err().to_string();
+            assert!(e.contains(expect), "{e}");
+        }
     }
 
     #[test]

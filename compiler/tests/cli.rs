@@ -35,7 +35,7 @@ fn refusal(dir: &Path, args: &[&str]) -> String {
     let assert = onnxcast(dir, args).code(1);
     let text = String::from_utf8(assert.get_output().stderr.clone()).unwrap();
     assert!(!text.contains("panicked"), "{args:?}: {text}");
-    assert!(text.starts_with("onnxcast: "), "{args:?}: {text}");
+    assert!(text.lines().any(|line| line.starts_with("onnxcast: ")), "{args:?}: {text}");
     text
 }
 
@@ -154,6 +154,44 @@ fn a_variant_shares_the_files_of_what_it_extends() {
     let code = fs::read_to_string(dir.path().join("generated/small/program.rs")).unwrap();
     assert!(code.contains("context: 64") && !code.contains("prefill\""), "{code}");
     assert!(dir.path().join("generated/small/assets/tokenizer.json").exists());
+}
+
+#[test]
+fn a_model_that_continues_text_has_no_template() {
+    let dir = project();
+    let toml = dir.path().join("models/tiny/model.toml");
+    let config = || fs::read_to_string(dir.path().join("generated/tiny/assets/tokenizer_config.json")).unwrap();
+    onnxcast(dir.path(), &["compile", "tiny"]).success();
+    assert!(config().contains("chat_template"));
+    fs::write(&toml, fs::read_to_string(&toml).unwrap() + "chat = false\n").unwrap();
+    onnxcast(dir.path(), &["compile", "tiny"]).success();
+    assert!(!config().contains("chat_template") && config().contains("eos_token"), "{}", config());
+}
+
+#[test]
+fn sources_out_of_reach_are_one_line_and_files_put_in_place_are_enough() {
+    let dir = project();
+    let home = dir.path().join("models/tiny");
+    // Nothing listens on port 1.
+    let source = |name: &str| format!("\"{name}\" = {{ url = \"http://127.0.0.1:1/{name}\" }}\n");
+    let names = ["model.onnx", "model.onnx.data", "tokenizer.json"];
+    let toml = fs::read_to_string(home.join("model.toml")).unwrap();
+    let sources: String = names.iter().map(|n| source(n)).collect();
+    fs::write(home.join("model.toml"), format!("{toml}\n[sources]\n{sources}")).unwrap();
+    let by_hand = "put model.onnx, model.onnx.data, tokenizer.json into .cache/models/tiny, or give onnx=FOLDER";
+    let text = refusal(dir.path(), &["fetch", "tiny"]);
+    assert!(text.lines().last().unwrap().contains(by_hand) && text.contains("cannot reach 127.0.0.1:1"), "{text}");
+    let text = refusal(dir.path(), &["compile", "tiny"]);
+    assert!(text.contains("`onnxcast fetch tiny` downloads it") && text.contains(by_hand), "{text}");
+    onnxcast(dir.path(), &["compile", "tiny", "--without-weights"]).success();
+    let cache = dir.path().join(".cache/models/tiny");
+    fs::create_dir_all(&cache).unwrap();
+    for name in names.into_iter().chain(["tokenizer_config.json", "generation_config.json"]) {
+        fs::copy(home.join(name), cache.join(name)).unwrap();
+    }
+    onnxcast(dir.path(), &["fetch", "tiny"]).success();
+    onnxcast(dir.path(), &["compile", "tiny"]).success();
+    assert!(refusal(dir.path(), &["fetch", "nobody"]).contains("models/nobody/model.toml"));
 }
 
 #[test]

@@ -5,6 +5,7 @@ mod compile;
 mod dot;
 mod progress;
 mod report;
+mod sources;
 
 use crate::error::{Error, Result};
 use crate::import::Bindings;
@@ -25,6 +26,14 @@ struct Cli {
 enum Command {
     /// Compile a model into generated/NAME: Rust, GLSL and the weight pool
     Compile(Model),
+    /// Download what a model's manifest names under [sources] into .cache/models
+    Fetch {
+        /// A model of models/ or generated/
+        name: String,
+        /// A manifest elsewhere
+        #[arg(long, value_name = "FILE")]
+        manifest: Option<PathBuf>,
+    },
     /// Write the weight pool alone
     Pack {
         #[command(flatten)]
@@ -153,6 +162,7 @@ pub fn main() -> ExitCode {
 fn run(command: Command) -> Result<()> {
     match command {
         Command::Compile(model) => compile::compile(&model.wish()),
+        Command::Fetch { name, manifest } => sources::fetch(&Wish { name, manifest, ..Wish::default() }),
         Command::Pack { model, output } => compile::pack(&model.wish(), &output),
         Command::Attach { name, executable, pool } => compile::attach(&name, &executable, pool),
         Command::Support { onnx, dims, json } => report::support(&onnx, dims.unwrap_or_default(), json),

@@ -26,11 +26,23 @@ impl Progress {
 
     /// `done` of `total` bytes of the pool are packed.
     pub fn packed(&self, done: u64, total: u64) {
-        if self.terminal && self.bar.length() != Some(total) {
-            let style = ProgressStyle::with_template("{msg} [{bar:30}] {bytes}/{total_bytes} {eta}");
+        self.bytes("pack weights", done, Some(total));
+    }
+
+    /// `done` bytes, of `total` where that is known.
+    pub fn bytes(&self, what: &str, done: u64, total: Option<u64>) {
+        if self.terminal && self.bar.length() != total {
+            let template = match total {
+                Some(_) => "{msg} [{bar:30}] {bytes}/{total_bytes} {bytes_per_sec} {eta}",
+                None => "{msg} {bytes} {bytes_per_sec}",
+            };
+            let style = ProgressStyle::with_template(template);
             self.bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-            self.bar.set_length(total);
-            self.stage("pack weights");
+            match total {
+                Some(total) => self.bar.set_length(total),
+                None => self.bar.unset_length(),
+            }
+            self.stage(what);
         }
         self.bar.set_position(done);
     }

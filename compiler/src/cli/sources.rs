@@ -17,7 +17,9 @@ pub fn fetch(wish: &Wish) -> Result<()> {
         Event::Bytes { done, total } => progress.bytes("fetch", done, total),
         Event::Again { why } => progress.say(&format!("{why}; trying again")),
         Event::Checking { file } => progress.stage(&format!("check {file}")),
-        Event::Done { file, sha256, verified: true } => progress.say(&format!("{file} is there, sha256 {sha256} as it should be")),
+        Event::Done { file, sha256, verified: true } => {
+            progress.say(&format!("{file} is there, sha256 {sha256} as it should be"))
+        }
         Event::Done { file, sha256, verified: false } => {
             progress.say(&format!("{file} is there, sha256 {sha256} (unverified: the manifest gives none)"));
         }

@@ -9,7 +9,7 @@ use std::io::Read;
 use std::path::Path;
 use std::time::Duration;
 use ureq::http::Response;
-use ureq::http::header::{HeaderName, CONTENT_LENGTH, CONTENT_RANGE, ETAG, LAST_MODIFIED};
+use ureq::http::header::{CONTENT_LENGTH, CONTENT_RANGE, ETAG, HeaderName, LAST_MODIFIED};
 use ureq::{Agent, Body};
 
 /// How long to wait, and how often to try.
@@ -118,7 +118,8 @@ impl Client {
         match response.status().as_u16() {
             200 => part.restart(state(source, &response))?,
             206 if from > 0 => {
-                let (first, total) = range(&response).ok_or_else(|| Stop::Passing("a range without its place".into()))?;
+                let (first, total) =
+                    range(&response).ok_or_else(|| Stop::Passing("a range without its place".into()))?;
                 if first != from || part.state().total.is_some_and(|t| total.is_some_and(|n| n != t)) {
                     part.restart(State::default())?;
                     return Err(Stop::Passing("the file changed on the server".into()));

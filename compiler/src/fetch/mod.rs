@@ -68,7 +68,14 @@ pub fn fetch(manifest: &Manifest, place: &Place, patience: &Patience, hear: &mut
 }
 
 /// Holds a file against the manifest's hash, or else against the record's. One that does not fit is put aside.
-fn checked(name: &str, source: &Source, path: &Path, known: &Record, kept: &Path, hear: &mut dyn FnMut(Event)) -> Result<Row> {
+fn checked(
+    name: &str,
+    source: &Source,
+    path: &Path,
+    known: &Record,
+    kept: &Path,
+    hear: &mut dyn FnMut(Event),
+) -> Result<Row> {
     hear(Event::Checking { file: name });
     let (sha256, bytes) = sha256(path)?;
     let recorded = known.get(name).map(|row| row.sha256.as_str());

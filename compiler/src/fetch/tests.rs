@@ -60,7 +60,8 @@ fn answer(mut stream: TcpStream, reply: Reply) {
         std::thread::sleep(Duration::from_millis(800));
         return;
     }
-    let mut head = format!("HTTP/1.1 {}\r\nConnection: close\r\nContent-Length: {}\r\n", reply.status, reply.body.len());
+    let mut head =
+        format!("HTTP/1.1 {}\r\nConnection: close\r\nContent-Length: {}\r\n", reply.status, reply.body.len());
     reply.headers.iter().for_each(|h| head += &format!("{h}\r\n"));
     let body = &reply.body[..reply.cut.unwrap_or(reply.body.len())];
     // A client that has gone away is the client's business.
@@ -265,7 +266,8 @@ fn a_range_of_a_file_of_another_length_is_not_joined() {
 
 #[test]
 fn a_changed_file_is_held_against_the_first_download() {
-    let server = Server::start(|n, request| if n == 0 { file(&bytes(1), "a", request) } else { file(&bytes(2), "b", request) });
+    let server =
+        Server::start(|n, request| if n == 0 { file(&bytes(1), "a", request) } else { file(&bytes(2), "b", request) });
     let setup = Setup::new(&server.url, None);
     setup.fetch().unwrap();
     fs::remove_dir_all(setup.place().folder).unwrap();

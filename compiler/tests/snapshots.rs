@@ -2,6 +2,7 @@
 
 use onnxcast::job::{Job, Wish};
 use onnxcast::pipeline::{self, Compiled};
+use onnxcast::plan::Precision;
 use onnxcast_runtime::program::Program;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
@@ -135,6 +136,42 @@ fn a_tied_table_is_in_the_pool_once() {
         let pool: u64 = program.tensors.iter().map(|t| t.bytes).sum();
         assert_eq!(tables, 1, "{name}");
         assert!(pool < 988_600_000, "{name}: {pool} bytes");
+    }
+}
+
+#[test]
+fn a_tied_head_is_one_table_however_the_export_stores_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let manifest = dir.path().join("model.toml");
+    let tiny = std::fs::read_to_string(project().join("models/tiny/model.toml")).unwrap();
+    let short = tiny.replace("context = 300", "context = 64").replace("rows = 128", "rows = 16");
+    let (head, _) = short.split_once("[text]").unwrap();
+    std::fs::write(&manifest, head.replace("golden = \"golden.json\"\n", "")).unwrap();
+    // A Transpose of the embedding; a transposed copy and a plain one; fp32 and fp16. The last has another matrix for its head.
+    for (style, expect) in [
+        ("torchscript", 1),
+        ("torchscript-fp16", 1),
+        ("dynamo", 1),
+        ("dynamo-fp16", 1),
+        ("twice", 1),
+        ("twice-fp16", 1),
+        ("twice-rows", 1),
+        ("gathered-gemm", 2),
+    ] {
+        for precision in [Precision::Fp16, Precision::Fp32] {
+            let wish = Wish {
+                project: project(),
+                name: "tied".into(),
+                manifest: Some(manifest.clone()),
+                onnx: Some(project().join(format!("tests/data/styles/{style}.onnx"))),
+                precision: Some(precision),
+                ..Wish::default()
+            };
+            let compiled = pipeline::compile(&Job::find(&wish).unwrap(), &mut |_| {}).unwrap();
+            let tensors = compiled.plan.program.tensors;
+            let tables = tensors.iter().filter(|t| ["embed", "lm_head"].iter().any(|part| t.name.contains(part)));
+            assert_eq!(tables.count(), expect, "{style} {precision:?}");
+        }
     }
 }
 

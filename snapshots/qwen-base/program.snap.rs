@@ -39,13 +39,14 @@ const MATMUL_F16_M256_K4864_N896_ADD: u32 = 5;
 const LAST_ROW_F32_M256_K896: u32 = 6;
 const MATVEC_F16_M1_K896_N151936_RMS: u32 = 7;
 const ARGMAX_F32_N151936: u32 = 8;
-const GATHER_F16_M1_K896_ROWS151936: u32 = 9;
-const QKV_F16_M1_K896_H14_2_D64_C1024_RMS: u32 = 10;
-const ATTEND_F16_M1_H14_2_D64_C1024: u32 = 11;
-const MATVEC_F16_M1_K896_N896_ADD: u32 = 12;
-const GATED_MATVEC_F16_M1_K896_N4864_RMS_SILU: u32 = 13;
-const MATVEC_F16_M1_K4864_N896_ADD: u32 = 14;
-const LAST_ROW_F32_M1_K896: u32 = 15;
+const NEXT_TOKEN_N151936: u32 = 9;
+const GATHER_F16_M1_K896_ROWS151936: u32 = 10;
+const QKV_F16_M1_K896_H14_2_D64_C1024_RMS: u32 = 11;
+const ATTEND_F16_M1_H14_2_D64_C1024: u32 = 12;
+const MATVEC_F16_M1_K896_N896_ADD: u32 = 13;
+const GATED_MATVEC_F16_M1_K896_N4864_RMS_SILU: u32 = 14;
+const MATVEC_F16_M1_K4864_N896_ADD: u32 = 15;
+const LAST_ROW_F32_M1_K896: u32 = 16;
 
 static KERNELS: &[Kernel] = &[
     kernel!(
@@ -92,8 +93,12 @@ static KERNELS: &[Kernel] = &[
         "1e-6"]
     ),
     kernel!(
-        "argmax_f32_n151936", "argmax.comp", args 4, writes 14, [V = "151936", LOCAL =
-        "256"]
+        "argmax_f32_n151936", "argmax.comp", args 3, writes 2, [V = "151936", SLICE =
+        "1280", LOCAL = "256"]
+    ),
+    kernel!(
+        "next_token_n151936", "next_token.comp", args 4, writes 14, [V = "151936", PARTS
+        = "119", LOCAL = "256"]
     ),
     kernel!(
         "gather_f16_m1_k896_rows151936", "gather_rows.comp", args 4, writes 4, [M = "1",
@@ -760,7 +765,11 @@ static BUCKET_PREFILL_2_ROWS: &[Dispatch] = &[
         Step, Weight(171)], +, "/lm_head/MatMul [1, 1, 151936]"
     ),
     row!(
-        ARGMAX_F32_N151936, [1, 1, 1], [Logits, Step, Tokens, Ring], +,
+        ARGMAX_F32_N151936, [119, 1, 1], [Logits, Arena(0), Step], +,
+        "best of each slice [119]"
+    ),
+    row!(
+        NEXT_TOKEN_N151936, [1, 1, 1], [Arena(0), Step, Tokens, Ring], +,
         "next token [151936]"
     ),
 ];
@@ -925,7 +934,11 @@ static BUCKET_DECODE_2_ROWS: &[Dispatch] = &[
         Step, Weight(171)], +, "/lm_head/MatMul [1, 1, 151936]"
     ),
     row!(
-        ARGMAX_F32_N151936, [1, 1, 1], [Logits, Step, Tokens, Ring], +,
+        ARGMAX_F32_N151936, [119, 1, 1], [Logits, Arena(0), Step], +,
+        "best of each slice [119]"
+    ),
+    row!(
+        NEXT_TOKEN_N151936, [1, 1, 1], [Arena(0), Step, Tokens, Ring], +,
         "next token [151936]"
     ),
 ];

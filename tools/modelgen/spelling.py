@@ -298,6 +298,12 @@ class Builder:
         h = self.norm(h, "model.norm", cfg.hidden)
         if s.head == "tied":
             g.op("MatMul", h, g.op("Transpose", table, perm=[1, 0]), out="logits")
+        elif s.head == "rows":
+            copy = g.init("lm_head.weight", (cfg.vocab, cfg.hidden), self.np_t, lambda: self.weights.get(
+                "model.embed_tokens.weight", (cfg.vocab, cfg.hidden)).astype(self.np_t))
+            flat = g.op("Reshape", h, g.const([-1, cfg.hidden]))
+            g.op("Reshape", g.op("Gemm", flat, copy, transB=1), g.shape(g.dim(h, 0), g.dim(h, 1), cfg.vocab),
+                 out="logits")
         else:
             name = "lm_head.weight" if s.head == "untied" else "model.embed_tokens.weight"
             g.op("MatMul", h, self.param(name, (cfg.vocab, cfg.hidden), turned=True), out="logits")

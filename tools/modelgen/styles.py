@@ -36,7 +36,7 @@ class Style:
     rotary: int = 8           # leading channels of a head that turn
     positions: str = "input"  # input, cumsum (of the attention mask), past (from its length)
     bias: bool = False        # on q, k, v
-    head: str = "tied"        # tied (a Transpose), twice (the table stored again), untied
+    head: str = "tied"        # tied (a Transpose), twice (the table stored again, transposed), rows (again as it is), untied
     qk_norm: bool = False
     linear: str = "matmul"    # matmul, gemm (2-D), packed (one matrix for q, k, v and one for gate, up)
     mlp: str = "silu"         # silu, gelu-tanh, gelu-erf: gated; gelu-plain: two layers with bias
@@ -62,6 +62,8 @@ STYLES: dict[str, Style] = {
     "gathered-gemm": Style(rope="gathered", linear="gemm", bias=True, head="untied"),
     "cumsum-fill": Style(positions="cumsum", mask="range", attn="fill"),
     "twice": Style(head="twice", attn="sdpa"),
+    "twice-rows": Style(head="rows"),
+    "twice-fp16": Style(head="twice", dtype="fp16", bias=True),
     "past-only": Style(positions="past", mask="none"),
     "packed": Style(linear="packed", rotary=8),
     "window": Style(mask="range", window=6),

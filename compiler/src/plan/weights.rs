@@ -171,12 +171,19 @@ fn joined_shape(parts: &[Source]) -> Option<Vec<usize>> {
     Some(out)
 }
 
-/// Hash of type and content, in packed row order.
+/// Hash of type and content, in packed row order; equal for equal values of different float widths.
 fn content_hash(tensor: &Tensor, transpose: bool) -> Result<Hash> {
     let mut hasher = blake3::Hasher::new();
-    hasher.update(tensor.dtype.name().as_bytes());
+    // Half floats count as the f32 they are: an export may keep a table in one type for the lookup and in another for the head.
+    let narrow = matches!(tensor.dtype, DType::F16 | DType::BF16);
+    let dtype = if narrow { DType::F32 } else { tensor.dtype };
+    hasher.update(dtype.name().as_bytes());
     rows(tensor, transpose, &mut |bytes| {
-        hasher.update(bytes);
+        if narrow {
+            hasher.update(bytemuck::cast_slice(&floats(tensor.dtype, bytes)?));
+        } else {
+            hasher.update(bytes);
+        }
         Ok(())
     })?;
     Ok(hasher.finalize().to_hex()[..32].to_string())
@@ -356,6 +363,21 @@ mod tests {
         let b = pool.add(&g, &scope(), &part(head, true), Layout::F16).unwrap();
         let c = pool.add(&g, &scope(), &part(head, true), Layout::F32).unwrap();
         assert_eq!((a, b, c), (0, 0, 1), "same layout shares, another layout does not");
+    }
+
+    #[test]
+    fn stores_a_table_and_its_copy_in_another_float_type_once() {
+        let mut g = Graph::default();
+        let halves = |values: [f32; 6]| values.map(|v| half::f16::from_f32(v).to_le_bytes()).concat();
+        let table = g.add_const("embed", Tensor::f32(&[2, 3], &[1., 2., 3., 4., 5., 6.]));
+        let head = Tensor::from_bytes(DType::F16, vec![3, 2], halves([1., 4., 2., 5., 3., 6.]));
+        let head = g.add_const("lm_head", head);
+        let other = Tensor::from_bytes(DType::F16, vec![2, 3], halves([1., 2., 3., 4., 5., 7.]));
+        let other = g.add_const("other", other);
+        let lock = Lock::default();
+        let mut pool = Pool::new(&lock);
+        let mut add = |value, transpose| pool.add(&g, &scope(), &[Part { value, transpose }], Layout::F16).unwrap();
+        assert_eq!([add(table, false), add(head, true), add(other, false)], [0, 0, 1]);
     }
 
     #[test]

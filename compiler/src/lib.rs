@@ -15,4 +15,5 @@ pub mod output;
 pub mod passes;
 pub mod pipeline;
 pub mod plan;
+pub mod quantise;
 pub mod shaders;

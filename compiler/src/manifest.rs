@@ -6,6 +6,7 @@ mod extends;
 use crate::error::{Error, Result};
 use crate::import::Bindings;
 use crate::plan::Precision;
+use crate::quantise::Settings;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -19,6 +20,8 @@ pub struct Manifest {
     pub source: String,
     pub licence: String,
     pub precision: Precision,
+    /// How `int4` stores weights.
+    pub quantise: Settings,
     /// Rows of the KV cache. Without it every graph runs as it stands.
     pub context: Option<usize>,
     /// Files that a graph may be in, by the name that buckets use; the first that is found counts.
@@ -84,6 +87,8 @@ struct File {
     source: String,
     licence: String,
     precision: String,
+    #[serde(default)]
+    quantise: Settings,
     context: Option<usize>,
     graphs: BTreeMap<String, Files>,
     #[serde(default)]
@@ -147,7 +152,7 @@ impl Manifest {
 
     fn of(file: File, name: &str) -> Result<Manifest> {
         let precision = Precision::parse(&file.precision)
-            .ok_or_else(|| bad("precision", format!("'{}' is neither fp32 nor fp16", file.precision)))?;
+            .ok_or_else(|| bad("precision", format!("'{}' is none of fp32, fp16, int4", file.precision)))?;
         let mut buckets = vec![];
         for b in &file.buckets {
             buckets.push(bucket(&file, b).map_err(|e| e.at(format!("bucket '{}'", b.name)))?);
@@ -162,6 +167,7 @@ impl Manifest {
             source: file.source,
             licence: file.licence,
             precision,
+            quantise: file.quantise,
             context: file.context,
             graphs: file.graphs.into_iter().map(files).collect(),
             buckets,
@@ -178,6 +184,7 @@ impl Manifest {
 
     fn check(&self) -> Result<()> {
         is_name(&self.name)?;
+        self.quantise.check().map_err(|what| bad("quantise", what))?;
         if self.buckets.is_empty() {
             return Err(bad("buckets", "at least one is needed"));
         }
@@ -337,7 +344,7 @@ dims = { batch_size = 2 }
     #[test]
     fn errors_name_the_key() {
         for (from, to, expect) in [
-            ("fp16", "fp8", "key 'precision': 'fp8' is neither fp32 nor fp16"),
+            ("fp16", "fp8", "key 'precision': 'fp8' is none of fp32, fp16, int4"),
             ("licence", "license", "unknown field `license`"),
             ("title = \"Tiny\"", "", "missing field `title`"),
             ("graph = \"decoder\"\nrows = 16", "graph = \"x\"\nrows = 16", "'x' is not among [graphs]: decoder"),
@@ -432,6 +439,23 @@ dims = { batch_size = 2 }
         ] {
             let e = with(&good.replace(from, to)).unwrap_err().to_string();
             assert!(e.contains(expect), "{e}");
+        }
+    }
+
+    #[test]
+    fn quantising_has_defaults_and_bounds() {
+        let with = |table: &str| Manifest::parse(&DECODER.replace("[graphs]", &format!("{table}\n[graphs]")), "tiny");
+        assert_eq!(with("").unwrap().quantise, Settings::default());
+        let m = with("[quantise]\ngroup = 128\nzero = \"point\"\ntable_bits = 4").unwrap();
+        assert_eq!(m.quantise.text(), "q4_g128_point, table q4_g64_mid, nearest");
+        for (line, says) in [
+            ("group = 48", "key 'quantise': group is 48; 32, 64 and 128 are possible"),
+            ("bits = 3", "bits is 3; 4 and 8 are possible"),
+            ("zero = \"middle\"", "unknown variant `middle`"),
+            ("colour = 1", "unknown field `colour`"),
+        ] {
+            let e = with(&format!("[quantise]\n{line}")).unwrap_err().to_string();
+            assert!(e.contains(says), "{e}");
         }
     }
 

@@ -3,11 +3,12 @@
 
 use crate::emit::{self, Assets, TextAssets};
 use crate::error::{Error, Result};
-use crate::graph::print;
+use crate::graph::{print, verify};
 use crate::import::{self, Options};
 use crate::job::Job;
 use crate::passes::{self, Log};
-use crate::plan::{self, BucketGraph, Plan, Request, Shaders};
+use crate::plan::{self, BucketGraph, Plan, Precision, Request, Shaders};
+use crate::quantise::{self, Report};
 
 /// What compiling gives.
 #[derive(Debug)]
@@ -17,6 +18,8 @@ pub struct Compiled {
     pub graphs: String,
     /// The files of generated/NAME, stamp and pool not among them.
     pub files: Vec<emit::File>,
+    /// What became of the weights that `int4` quantises.
+    pub report: Report,
 }
 
 /// The pipeline. `say` hears which stage is under way.
@@ -24,14 +27,17 @@ pub fn compile(job: &Job, say: &mut dyn FnMut(&str)) -> Result<Compiled> {
     say("import");
     let imported = import(job)?; // ONNX -> one graph a bucket; every shape a number; graph::verify
     say("passes");
-    let (fused, _log) = fuse(job, imported)?; // rewrites in the order of passes::ORDER; graph::verify after each
+    let (mut fused, _log) = fuse(job, imported)?; // rewrites in the order of passes::ORDER; graph::verify after each
+    say("quantise");
+    let report = quantise(job, &mut fused)?; // where precision is int4: weights to few bits; graph::verify
     say("plan");
-    let plan = plan(job, &fused)?; // kernels, order, barriers, offsets, pool, blocks; plan::hazard::check
+    let mut plan = plan(job, &fused)?; // kernels, order, barriers, offsets, pool, blocks; plan::hazard::check
+    report.note(&mut plan.lock);
     lock(job, &plan)?; // the weights are those that models/NAME/weights.lock names
     say("emit");
     let graphs = text(&fused);
     let files = emit(job, &plan, &graphs)?; // Rust and GLSL, as text
-    Ok(Compiled { plan, graphs, files })
+    Ok(Compiled { plan, graphs, files, report })
 }
 
 /// Reads each bucket's graph at the bucket's dimensions.
@@ -57,6 +63,19 @@ pub fn fuse(job: &Job, mut buckets: Vec<BucketGraph>) -> Result<(Vec<BucketGraph
         logs.push(log);
     }
     Ok((buckets, logs))
+}
+
+/// Encodes the weights where the precision asks for it; without weights the lock says how each is stored.
+pub fn quantise(job: &Job, buckets: &mut [BucketGraph]) -> Result<Report> {
+    if job.manifest.precision != Precision::Int4 {
+        return Ok(Report::default());
+    }
+    let settings = &job.manifest.quantise;
+    let report = quantise::run(buckets, &job.lock, settings, &mut quantise::Nearest)?;
+    for b in buckets.iter() {
+        verify(&b.graph).map_err(|e| e.at(format!("after quantising bucket {}", b.name)))?;
+    }
+    Ok(report)
 }
 
 /// Plans all buckets over one pool.

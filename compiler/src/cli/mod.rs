@@ -105,7 +105,7 @@ struct Model {
     /// An ONNX file or folder instead of the manifest's
     #[arg(long, value_name = "PATH")]
     onnx: Option<PathBuf>,
-    /// fp32 or fp16, instead of what the manifest says
+    /// fp32, fp16 or int4, instead of what the manifest says
     #[arg(long, value_parser = precision)]
     precision: Option<Precision>,
     /// Compile the graph as it stands, at these dimensions
@@ -124,7 +124,7 @@ impl Model {
 }
 
 fn precision(text: &str) -> Result<Precision, String> {
-    Precision::parse(text).ok_or_else(|| "neither fp32 nor fp16".into())
+    Precision::parse(text).ok_or_else(|| "none of fp32, fp16, int4".into())
 }
 
 /// `a=1,b=2`.

@@ -10,6 +10,7 @@ mod join;
 mod names;
 mod op;
 pub mod operands;
+pub mod quant;
 mod tensor;
 mod text;
 mod verify;

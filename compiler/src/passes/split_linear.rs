@@ -81,16 +81,19 @@ fn part(graph: &mut Graph, whole: ValueId, of: &Range<usize>, columns: bool) -> 
     let line = shape[1..].iter().product::<usize>();
     shape[axis] = of.len();
     let part = match (&tensor.data, columns) {
-        (Data::Absent(_), _) => Tensor { dtype: tensor.dtype, shape, data: Data::Absent(name.clone()) },
+        _ if tensor.is_absent() => Tensor { dtype: tensor.dtype, shape, data: Data::Absent(name.clone()) },
         (Data::Bytes(owner, range), false) => {
             let (from, to) = (range.start + of.start * line * size, range.start + of.end * line * size);
             Tensor { dtype: tensor.dtype, shape, data: Data::Bytes(owner.clone(), from..to) }
         }
-        (Data::Bytes(..), true) => {
+        (_, columns) => {
             let (whole, of) = (tensor.clone(), of.clone());
             let make = move || {
-                let lines = whole.bytes().unwrap_or_default().chunks(line * size);
-                lines.flat_map(|row| &row[of.start * size..of.end * size]).copied().collect()
+                let bytes = whole.bytes().unwrap_or_default();
+                if !columns {
+                    return bytes[of.start * line * size..of.end * line * size].to_vec();
+                }
+                bytes.chunks(line * size).flat_map(|row| &row[of.start * size..of.end * size]).copied().collect()
             };
             Tensor::later(tensor.dtype, &tensor, shape, make)
         }

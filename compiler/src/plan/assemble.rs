@@ -84,9 +84,7 @@ fn bucket(
         places::own_outputs(&mut graph)?;
     }
     let places = places::assign(&graph, request, states)?;
-    let many_files = request.buckets.iter().any(|other| other.file != b.file);
-    let file = if many_files { format!("{}/", b.file) } else { String::new() };
-    let scope = Scope { graph: file, bucket: b.name.clone() };
+    let scope = scope(request.buckets, b);
     let mut cx = schedule::Context {
         graph: &graph,
         places: &places,
@@ -110,6 +108,13 @@ fn bucket(
         blocks: roll::roll(&flat).into(),
     };
     Ok((bucket, bytes))
+}
+
+/// Where the names of a bucket's constants hold.
+pub fn scope(buckets: &[BucketGraph], of: &BucketGraph) -> Scope {
+    let many_files = buckets.iter().any(|other| other.file != of.file);
+    let graph = if many_files { format!("{}/", of.file) } else { String::new() };
+    Scope { graph, bucket: of.name.clone() }
 }
 
 /// Gives buffers their offsets and kernels their index.

@@ -21,7 +21,7 @@ impl Select for Fake {
             if scalar || caches.contains(&i) {
                 continue;
             }
-            let layout = if precision == Precision::Fp16 { Layout::F16 } else { Layout::F32 };
+            let layout = if precision == Precision::Fp32 { Layout::F32 } else { Layout::F16 };
             args.push(match graph.constant(v) {
                 Some(t) if t.shape.len() == 2 && matches!(node.op, Op::Linear { .. } | Op::Qkv { .. }) => {
                     let transpose = !matches!(node.op, Op::Linear { nk: true, .. } | Op::Qkv { nk: true, .. });

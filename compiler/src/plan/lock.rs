@@ -14,6 +14,10 @@ pub struct Entry {
     pub hash: Hash,
     pub dtype: DType,
     pub shape: Vec<usize>,
+    /// The layout that quantising decided on, `rows_f16` where it was kept so; none for what it does not touch.
+    pub store: Option<String>,
+    /// Hash of what was quantised: the constant's rows in fp16.
+    pub source: Option<Hash>,
 }
 
 /// The file `weights.lock` of a model: constants by name. A transposed constant has `^T` after its name; a constant whose
@@ -21,12 +25,15 @@ pub struct Entry {
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub struct Lock {
     entries: BTreeMap<String, Entry>,
+    /// How constants were quantised; none where they were not.
+    pub quantise: Option<String>,
 }
 
 #[derive(serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
     version: u32,
+    quantise: Option<String>,
     #[serde(default)]
     tensors: BTreeMap<String, Row>,
 }
@@ -39,6 +46,8 @@ struct Row {
     alias: Option<String>,
     dtype: String,
     shape: Vec<usize>,
+    store: Option<String>,
+    source: Option<Hash>,
 }
 
 impl Lock {
@@ -70,24 +79,35 @@ impl Lock {
             };
             let dtype =
                 DType::parse(&row.dtype).ok_or_else(|| bad(format!("no type '{}'", row.dtype)).at(name.clone()))?;
-            entries.insert(name.clone(), Entry { hash, dtype, shape: row.shape.clone() });
+            let (shape, store, source) = (row.shape.clone(), row.store.clone(), row.source.clone());
+            entries.insert(name.clone(), Entry { hash, dtype, shape, store, source });
         }
-        Ok(Lock { entries })
+        Ok(Lock { entries, quantise: file.quantise })
     }
 
     /// The text of the lock file: a line a constant, sorted by name.
     pub fn print(&self) -> String {
         let mut first: BTreeMap<&str, &str> = BTreeMap::new();
         let mut out = String::from(
-            "# Content of every constant in the weight pool. Written by onnxcast; keep it under version control.\nversion = 1\n\n[tensors]\n",
+            "# Content of every constant in the weight pool. Written by onnxcast; keep it under version control.\nversion = 1\n",
         );
+        if let Some(how) = &self.quantise {
+            out += &format!("quantise = {}\n", quoted(how));
+        }
+        out += "\n[tensors]\n";
         for (name, e) in &self.entries {
             let what = match first.get(e.hash.as_str()) {
                 Some(alias) => format!("alias = {}", quoted(alias)),
                 None => format!("hash = \"{}\"", e.hash),
             };
             first.entry(&e.hash).or_insert(name);
-            out += &format!("{} = {{ {what}, dtype = \"{}\", shape = {:?} }}\n", quoted(name), e.dtype, e.shape);
+            out += &format!("{} = {{ {what}, dtype = \"{}\", shape = {:?}", quoted(name), e.dtype, e.shape);
+            for (key, value) in [("store", &e.store), ("source", &e.source)] {
+                if let Some(value) = value {
+                    out += &format!(", {key} = {}", quoted(value));
+                }
+            }
+            out += " }\n";
         }
         out
     }
@@ -96,14 +116,29 @@ impl Lock {
         self.entries.get(name)
     }
 
-    /// What changed from `self` to `new`: names whose content differs, for the error that refuses other weights.
+    /// What changed from `self` to `new`: names whose content differs, for the error that refuses other weights. What was
+    /// quantised is the same while its source is: settings may change.
     pub fn differing(&self, new: &Lock) -> Vec<String> {
-        let differs = |(name, e): &(&String, &Entry)| new.entries.get(*name).is_some_and(|n| n.hash != e.hash);
-        self.entries.iter().filter(differs).map(|(name, _)| name.clone()).collect()
+        let differs = |old: &Entry, new: &Entry| match (&old.source, &new.source) {
+            (Some(a), Some(b)) => a != b,
+            (None, None) => old.hash != new.hash,
+            // One of the two was not quantised: they cannot be compared.
+            _ => false,
+        };
+        let changed = |(name, e): &(&String, &Entry)| new.entries.get(*name).is_some_and(|n| differs(e, n));
+        self.entries.iter().filter(changed).map(|(name, _)| name.clone()).collect()
+    }
+
+    /// Adds to an entry how it is stored and what it was made from.
+    pub fn note(&mut self, name: &str, store: &str, source: Option<&str>) {
+        if let Some(entry) = self.entries.get_mut(name) {
+            (entry.store, entry.source) = (Some(store.to_string()), source.map(String::from));
+        }
     }
 
     pub(super) fn insert(&mut self, name: String, hash: Hash, tensor: &Tensor) {
-        self.entries.insert(name, Entry { hash, dtype: tensor.dtype, shape: tensor.shape.clone() });
+        let entry = Entry { hash, dtype: tensor.dtype, shape: tensor.shape.clone(), store: None, source: None };
+        self.entries.insert(name, entry);
     }
 }
 
@@ -137,6 +172,24 @@ mod tests {
     #[test]
     fn reads_what_it_prints() {
         assert_eq!(Lock::parse(&lock().print()).unwrap(), lock());
+    }
+
+    #[test]
+    fn tells_how_a_constant_is_stored_and_what_it_was() {
+        let mut lock = lock();
+        lock.quantise = Some("4 bits".into());
+        lock.note("b.weight", "q4_g32_mid", Some("77"));
+        let text = lock.print();
+        assert!(
+            text.contains("quantise = \"4 bits\"") && text.contains("store = \"q4_g32_mid\", source = \"77\" }"),
+            "{text}"
+        );
+        assert_eq!(Lock::parse(&text).unwrap(), lock);
+        let mut other = lock.clone();
+        other.entries.values_mut().filter(|e| e.source.is_some()).for_each(|e| e.hash = "99".into());
+        assert_eq!(lock.differing(&other), Vec::<String>::new(), "other codes of the same weights");
+        other.note("b.weight", "q4_g32_mid", Some("78"));
+        assert_eq!(lock.differing(&other), ["b.weight"]);
     }
 
     #[test]

@@ -15,18 +15,21 @@ mod roll;
 mod schedule;
 pub mod weights;
 
-pub use assemble::{BucketGraph, Plan, Request, assemble};
-pub use lock::Lock;
+pub use assemble::{BucketGraph, Plan, Request, assemble, scope};
+pub use lock::{Entry, Lock};
 
 use crate::error::Result;
+use crate::graph::quant::Quant;
 use crate::graph::{Graph, Node, ValueId};
-use onnxcast_runtime::program::Kernel;
+use onnxcast_runtime::program::{Kernel, Text};
 
 /// Storage of weights and KV cache. Sums, norms, softmax and the residual stream are f32 in each.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Precision {
     Fp32,
     Fp16,
+    /// Matrices and the embedding table quantised, the rest as `Fp16`.
+    Int4,
 }
 
 impl Precision {
@@ -35,11 +38,12 @@ impl Precision {
         match self {
             Precision::Fp32 => "fp32",
             Precision::Fp16 => "fp16",
+            Precision::Int4 => "int4",
         }
     }
 
     pub fn parse(name: &str) -> Option<Precision> {
-        [Precision::Fp32, Precision::Fp16].into_iter().find(|p| p.name() == name)
+        [Precision::Fp32, Precision::Fp16, Precision::Int4].into_iter().find(|p| p.name() == name)
     }
 }
 
@@ -113,14 +117,17 @@ pub enum Layout {
     F32,
     F16,
     I32,
+    /// Codes, scales and the rest, section by section (docs/pool.md).
+    Quant(Quant),
 }
 
 impl Layout {
-    pub fn name(self) -> &'static str {
+    pub fn name(self) -> Text {
         match self {
-            Layout::F32 => "rows_f32",
-            Layout::F16 => "rows_f16",
-            Layout::I32 => "rows_i32",
+            Layout::F32 => "rows_f32".into(),
+            Layout::F16 => "rows_f16".into(),
+            Layout::I32 => "rows_i32".into(),
+            Layout::Quant(quant) => quant.name().into(),
         }
     }
 }

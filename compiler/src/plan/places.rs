@@ -167,7 +167,7 @@ fn state(graph: &Graph, input: ValueId, precision: Precision, states: &mut Vec<S
     let value = graph.value(input);
     let dtype = match precision {
         Precision::Fp32 => Elem::F32,
-        Precision::Fp16 => Elem::F16,
+        Precision::Fp16 | Precision::Int4 => Elem::F16,
     };
     let new = State {
         name: value.name.clone().into(),

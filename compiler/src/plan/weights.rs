@@ -1,10 +1,10 @@
 //! The weight pool's recipe. In: packings that calls ask for. Out: the pool's tensors, each with the constants it is made of.
 //! Promise: equal content in equal layout is one tensor; the order is that of first use.
 
-use super::lock::{Hash, Lock};
+use super::lock::{Entry, Hash, Lock};
 use super::{Layout, Part};
 use crate::error::{Error, Result};
-use crate::graph::{DType, Data, Graph, Tensor};
+use crate::graph::{DType, Graph, Tensor, quant};
 use onnxcast_runtime::program;
 use std::collections::HashMap;
 
@@ -29,13 +29,13 @@ pub struct Source {
 
 impl Packed {
     pub fn bytes(&self) -> u64 {
-        self.shape.iter().product::<usize>() as u64 * self.layout.elem_bytes()
+        self.layout.bytes(&self.shape)
     }
 
     pub fn describe(&self) -> program::Tensor {
         program::Tensor {
             name: self.name.clone().into(),
-            layout: self.layout.name().into(),
+            layout: self.layout.name(),
             shape: self.shape.iter().map(|&d| d as u32).collect(),
             bytes: self.bytes(),
         }
@@ -43,10 +43,16 @@ impl Packed {
 }
 
 impl Layout {
-    pub fn elem_bytes(self) -> u64 {
+    /// Bytes of a tensor of this shape, after transposition and joining.
+    pub fn bytes(self, shape: &[usize]) -> u64 {
+        let elements = shape.iter().product::<usize>() as u64;
         match self {
-            Layout::F32 | Layout::I32 => 4,
-            Layout::F16 => 2,
+            Layout::F32 | Layout::I32 => 4 * elements,
+            Layout::F16 => 2 * elements,
+            Layout::Quant(quant) => {
+                let k = shape.last().copied().unwrap_or(0);
+                quant.sections(shape.iter().product::<usize>() / k.max(1), k).bytes as u64
+            }
         }
     }
 
@@ -106,10 +112,9 @@ impl<'a> Pool<'a> {
     }
 
     fn hash(&mut self, scope: &Scope, name: &str, tensor: &Tensor, transpose: bool) -> Result<Hash> {
-        let shared = format!("{}{name}", scope.graph);
-        let own = format!("{}:{shared}", scope.bucket);
-        let hash = if let Data::Absent(origin) = &tensor.data {
-            let entry = self.old.get(&own).or_else(|| self.old.get(&shared)).filter(|e| e.shape == tensor.shape);
+        let [own, shared] = scope.names(name);
+        let hash = if let Some(origin) = tensor.absent_name() {
+            let entry = scope.find(self.old, name).filter(|e| e.shape == tensor.shape);
             match entry {
                 Some(entry) => entry.hash.clone(),
                 None if self.old.is_empty() => return Ok(by_name(scope, origin, tensor, transpose)),
@@ -120,6 +125,8 @@ impl<'a> Pool<'a> {
                     );
                 }
             }
+        } else if let Some(encoded) = tensor.encoded() {
+            encoded.hash().to_string()
         } else {
             let bytes = tensor.bytes()?;
             let key = (bytes.as_ptr(), bytes.len(), transpose);
@@ -149,6 +156,19 @@ pub struct Scope {
     /// Empty when the model has one graph, else the graph's name and a slash.
     pub graph: String,
     pub bucket: String,
+}
+
+impl Scope {
+    /// Names of a constant in the lock: that of its bucket alone, and that which buckets share.
+    pub fn names(&self, name: &str) -> [String; 2] {
+        let shared = format!("{}{name}", self.graph);
+        [format!("{}:{shared}", self.bucket), shared]
+    }
+
+    /// What the lock knows of a constant.
+    pub fn find<'a>(&self, lock: &'a Lock, name: &str) -> Option<&'a Entry> {
+        self.names(name).iter().find_map(|name| lock.get(name))
+    }
 }
 
 /// Rows of all parts over their common columns; a lone part keeps its shape.
@@ -191,6 +211,9 @@ fn content_hash(tensor: &Tensor, transpose: bool) -> Result<Hash> {
 
 /// Writes a pool tensor's bytes, a piece at a time.
 pub fn pack(packed: &Packed, sink: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
+    if let Layout::Quant(_) = packed.layout {
+        return pack_quantised(packed, sink).map_err(|e| e.at(packed.name.clone()));
+    }
     for part in &packed.parts {
         let mut out = vec![];
         rows(&part.tensor, part.transpose, &mut |bytes| {
@@ -201,6 +224,30 @@ pub fn pack(packed: &Packed, sink: &mut dyn FnMut(&[u8]) -> Result<()>) -> Resul
         .map_err(|e| e.at(packed.name.clone()))?;
     }
     Ok(())
+}
+
+fn pack_quantised(packed: &Packed, sink: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
+    let mut parts: Vec<&quant::Encoded> = vec![];
+    for part in &packed.parts {
+        match part.tensor.encoded() {
+            Some(encoded) => parts.push(encoded),
+            None => return Err(Error::new("weights", "its codes are needed here, and its data is not at hand")),
+        }
+    }
+    quant::packed(&parts, sink)
+}
+
+/// The values of a matrix as fp16 holds them, row after row; `transpose` takes [k, n] as n rows of k.
+pub fn half_rows(tensor: &Tensor, transpose: bool) -> Result<Vec<f32>> {
+    let mut out = Vec::with_capacity(tensor.len());
+    let mut halves = vec![];
+    rows(tensor, transpose, &mut |bytes| {
+        halves.clear();
+        convert(tensor.dtype, bytes, Layout::F16, &mut halves)?;
+        out.extend(floats(DType::F16, &halves)?);
+        Ok(())
+    })?;
+    Ok(out)
 }
 
 /// Elements handed on at once.
@@ -245,6 +292,9 @@ fn convert(dtype: DType, bytes: &[u8], layout: Layout, out: &mut Vec<u8>) -> Res
             out.extend_from_slice(bytemuck::cast_slice(&halves));
         }
         Layout::I32 => out.extend(ints(dtype, bytes)?.flat_map(|v| v.to_le_bytes())),
+        Layout::Quant(quant) => {
+            return Err(Error::new("weights", format!("{} is no layout of single values", quant.name())));
+        }
     }
     Ok(())
 }
@@ -283,6 +333,7 @@ fn ints(dtype: DType, bytes: &[u8]) -> Result<impl Iterator<Item = i32>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::graph::Data;
 
     fn packed(parts: &[(&Tensor, bool)], layout: Layout) -> Vec<u8> {
         let mut g = Graph::default();

@@ -66,13 +66,13 @@ void main() {
     }
 #endif
 #if THREAD_ROWS == 0
-    matvec(args.x, args.w, K, TOTAL, NORM, EPS, SCALE, SHIFT);
+    matvec(args.x, weights_at(args.w, K), K, TOTAL, NORM, EPS, SCALE, SHIFT);
 #else
 #if LIVE
     uint live = min(args.step.v[STEP_ROWS], M);
 #else
     uint live = M;
 #endif
-    matmul(args.x, args.w, M, live, K, TOTAL, NORM, EPS, SCALE, SHIFT);
+    matmul(args.x, weights_at(args.w, K), M, live, K, TOTAL, NORM, EPS, SCALE, SHIFT);
 #endif
 }

@@ -1,6 +1,6 @@
 // y[i] = table[index[i]]: embedding rows. A negative index counts from the end; one out of range is clamped.
-// Args: table [ROWS][K], index i32 [M], y f32 [M][K], then where defined: step. Defines: M K ROWS; WEIGHT_BITS 16|32;
-// LIVE 1: rows beyond step.rows are skipped, and all once step.done is set. Grid: ceil(M * K / 64).
+// Args: table [ROWS][K], index i32 [M], y f32 [M][K], then where defined: step. Defines: M K ROWS; WEIGHT_BITS and
+// what lib/weights.glsl wants with it; LIVE 1: rows beyond step.rows are skipped, and all once step.done is set. Grid: ceil(M * K / 64).
 #version 460
 #include "lib/prelude.glsl"
 #if !defined(M) || !defined(K) || !defined(ROWS) || !defined(WEIGHT_BITS) || !defined(LIVE)
@@ -32,5 +32,10 @@ void main() {
 #endif
     int at = args.index.v[row];
     at = clamp(at < 0 ? at + ROWS : at, 0, ROWS - 1);
-    args.y.v[i] = load_weight(args.table, uint(at) * K + i % K);
+    Weights table = weights_at(args.table, K);
+    float y = load_weight(table, uint(at) * K + i % K);
+#if SALIENT > 0
+    y += salient_at(table, uint(at), i % K);
+#endif
+    args.y.v[i] = y;
 }

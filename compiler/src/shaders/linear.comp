@@ -1,7 +1,7 @@
 // y = act(norm(x) * W + bias) + residual.
 // Args: x f32 [M][K], w [N][K], y f32 [M][N], then where defined: step, scale f32 [K], shift f32 [K], bias f32 [N],
-// residual f32 [M][N]. Defines: M K N; WEIGHT_BITS 16|32; NORM 0 none, 1 RMS, 2 layer; EPS; ACT a code of lib/unary.glsl;
-// BIAS RESIDUAL 0|1; LIVE 1: rows beyond step.rows are skipped (M > 1) and nothing runs once step.done is set;
+// residual f32 [M][N]. Defines: M K N; WEIGHT_BITS and what lib/weights.glsl wants with it; NORM 0 none, 1 RMS, 2 layer; EPS;
+// ACT a code of lib/unary.glsl; BIAS RESIDUAL 0|1; LIVE 1: rows beyond step.rows are skipped (M > 1) and nothing runs once step.done is set;
 // THREAD_ROWS 0: mat-vec (M = 1), grid ceil(units / UNITS), LOCAL threads; else a tile a workgroup of 64 threads,
 // grid (ceil(units / 16), ceil(M / (8 * THREAD_ROWS))). A unit is four columns of y.
 #version 460
@@ -83,13 +83,13 @@ void main() {
     }
 #endif
 #if THREAD_ROWS == 0
-    matvec(args.x, args.w, K, TOTAL, NORM, EPS, SCALE, SHIFT);
+    matvec(args.x, weights_at(args.w, K), K, TOTAL, NORM, EPS, SCALE, SHIFT);
 #else
 #if LIVE
     uint live = min(args.step.v[STEP_ROWS], M);
 #else
     uint live = M;
 #endif
-    matmul(args.x, args.w, M, live, K, TOTAL, NORM, EPS, SCALE, SHIFT);
+    matmul(args.x, weights_at(args.w, K), M, live, K, TOTAL, NORM, EPS, SCALE, SHIFT);
 #endif
 }

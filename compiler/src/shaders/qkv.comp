@@ -1,8 +1,8 @@
 // q, k, v = norm(x) * W + bias; q and k turned by RoPE; k and v written to the cache at rows pos..pos+rows.
 // Args: x f32 [M][K], w [(HQ + 2 HKV) D][K] (q, k, v rows), q f32 [HQ][M][D], k cache, v cache [HKV][C][D], pos, rows (addresses
 // of words; POS_WORD and ROWS_WORD say which), then where defined: step, scale f32 [K], shift f32 [K], bias f32
-// [(HQ + 2 HKV) D], cos, sin f32 [TABLE][ROTARY / 2]. Defines: M K HQ HKV D C; WEIGHT_BITS KV_BITS 16|32; NORM EPS;
-// BIAS 0|1; ROTARY 0: no RoPE; TABLE; INTERLEAVED QUADS LIVE 0|1 (see lib/rope.glsl); POS_WORD ROWS_WORD; THREAD_ROWS LOCAL
+// [(HQ + 2 HKV) D], cos, sin f32 [TABLE][ROTARY / 2]. Defines: M K HQ HKV D C; WEIGHT_BITS and what
+// lib/weights.glsl wants with it; KV_BITS 16|32; NORM EPS; BIAS 0|1; ROTARY 0: no RoPE; TABLE; INTERLEAVED QUADS LIVE 0|1 (see lib/rope.glsl); POS_WORD ROWS_WORD; THREAD_ROWS LOCAL
 // UNITS and grid as linear.comp. A unit is four channels of one head.
 // Promise: rows at or beyond pos + rows, and cache rows at or beyond C, are never written.
 #version 460
@@ -129,13 +129,13 @@ void main() {
     }
 #endif
 #if THREAD_ROWS == 0
-    matvec(args.x, args.w, K, TOTAL, NORM, EPS, SCALE, SHIFT);
+    matvec(args.x, weights_at(args.w, K), K, TOTAL, NORM, EPS, SCALE, SHIFT);
 #else
 #if LIVE
     uint live = min(args.rows.v[ROWS_WORD], M);
 #else
     uint live = M;
 #endif
-    matmul(args.x, args.w, M, live, K, TOTAL, NORM, EPS, SCALE, SHIFT);
+    matmul(args.x, weights_at(args.w, K), M, live, K, TOTAL, NORM, EPS, SCALE, SHIFT);
 #endif
 }

@@ -73,7 +73,7 @@ pub fn run_on(engine: &mut Engine, graph: &Graph, precision: Precision, inputs: 
         let bytes = engine.read_state(i as u32).unwrap_or_else(|e| panic!("{e}"));
         let floats: Vec<f32> = match precision {
             Precision::Fp32 => bytes.as_chunks::<4>().0.iter().map(|b| f32::from_le_bytes(*b)).collect(),
-            Precision::Fp16 => bytes.as_chunks::<2>().0.iter().map(|b| f16::from_le_bytes(*b).to_f32()).collect(),
+            _ => bytes.as_chunks::<2>().0.iter().map(|b| f16::from_le_bytes(*b).to_f32()).collect(),
         };
         all.insert(value.name.clone(), Array::new(DType::F32, value.ty.shape.clone(), Values::F32(floats)));
     }
@@ -84,7 +84,7 @@ fn state_bytes(array: &Array, precision: Precision) -> Vec<u8> {
     let floats = array.to_f32();
     match precision {
         Precision::Fp32 => floats.iter().flat_map(|x| x.to_le_bytes()).collect(),
-        Precision::Fp16 => floats.iter().flat_map(|x| f16::from_f32(*x).to_le_bytes()).collect(),
+        _ => floats.iter().flat_map(|x| f16::from_f32(*x).to_le_bytes()).collect(),
     }
 }
 

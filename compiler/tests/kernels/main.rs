@@ -7,5 +7,6 @@ mod elementwise;
 mod nodes;
 mod one;
 mod promises;
+mod quantised;
 mod sample;
 mod spirv;

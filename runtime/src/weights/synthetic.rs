@@ -29,6 +29,9 @@ impl Generator {
 /// Hands the bytes of `tensor` to `sink`.
 pub fn fill(seed: u64, index: usize, tensor: &Tensor, sink: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
     let mut random = Generator(seed ^ (index as u64).wrapping_mul(0xd134_2543_de82_ef95));
+    if let Some(quant) = Quant::parse(&tensor.layout) {
+        return quant.fill(&mut random, tensor, sink);
+    }
     let bytes = tensor.bytes.min(PERIOD as u64) as usize;
     let row = f32::max(1.0, tensor.shape.last().copied().unwrap_or(1) as f32);
     // Rows of k uniform values of this size keep the variance of what they are multiplied with; vectors are scales near one.
@@ -45,13 +48,68 @@ pub fn fill(seed: u64, index: usize, tensor: &Tensor, sink: &mut dyn FnMut(&[u8]
             return Err(Error::new(Kind::Weights, what));
         }
     };
-    let mut rest = tensor.bytes;
+    repeat(&stretch, tensor.bytes, sink)
+}
+
+/// `bytes` bytes of a stretch, over and over.
+fn repeat(stretch: &[u8], bytes: u64, sink: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
+    let mut rest = bytes;
     while rest > 0 {
-        let n = rest.min(bytes as u64);
+        let n = rest.min(stretch.len() as u64);
         sink(&stretch[..n as usize])?;
         rest -= n;
     }
     Ok(())
+}
+
+/// A quantised layout of docs/pool.md, by its name.
+struct Quant<'a> {
+    bits: u64,
+    group: u64,
+    zero: &'a str,
+    salient: u64,
+}
+
+impl Quant<'_> {
+    fn parse(layout: &str) -> Option<Quant<'_>> {
+        let mut words = layout.split('_');
+        let bits = words.next()?.strip_prefix('q')?.parse().ok().filter(|b| [4, 8].contains(b))?;
+        let group = words.next()?.strip_prefix('g')?.parse().ok().filter(|g| *g > 0)?;
+        let zero = words.next().filter(|z| ["mid", "point", "min"].contains(z))?;
+        let salient = words.next().map_or(Some(0), |w| w.strip_prefix('s')?.parse().ok())?;
+        Some(Quant { bits, group, zero, salient })
+    }
+
+    /// Random codes around a mean of about zero; no corrections.
+    fn fill(&self, random: &mut Generator, tensor: &Tensor, sink: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
+        let k = u64::from(tensor.shape.last().copied().unwrap_or(1).max(1));
+        let n = tensor.shape.iter().map(|&d| u64::from(d)).product::<u64>() / k;
+        let middle = f32::from(1u16 << (self.bits - 1));
+        let step = (3.0 / k as f32).sqrt() / middle;
+        let codes: Vec<u8> = (0..PERIOD as u64 / 8).flat_map(|_| random.next().to_le_bytes()).collect();
+        let half = |x: f32| f16::from_f32(x).to_le_bytes().repeat(1 << 10);
+        let zeros = match self.zero {
+            "point" => (n * (k / self.group), vec![middle as u8; 1 << 10]),
+            "min" => (2 * n * (k / self.group), half(-middle * step)),
+            _ => (0, vec![]),
+        };
+        let columns: Vec<u8> = (0..self.salient as u32).flat_map(u32::to_le_bytes).collect();
+        let sections = [
+            (n * k * self.bits / 8, codes),
+            (2 * n * (k / self.group), half(step)),
+            zeros,
+            (columns.len() as u64, columns),
+            (2 * n * self.salient, vec![0; 1 << 10]),
+        ];
+        let mut at = 0u64;
+        for (bytes, stretch) in sections {
+            let start = at.next_multiple_of(16);
+            sink(&vec![0; (start - at) as usize])?;
+            repeat(&stretch, bytes, sink)?;
+            at = start + bytes;
+        }
+        sink(&vec![0; tensor.bytes.saturating_sub(at) as usize])
+    }
 }
 
 #[cfg(test)]
@@ -75,6 +133,18 @@ mod tests {
         assert_eq!(one.len(), 462);
         assert_eq!(one, bytes(1, "rows_f16", &[33, 7], 462));
         assert_ne!(one, bytes(2, "rows_f16", &[33, 7], 462));
+    }
+
+    #[test]
+    fn quantised_layouts_get_codes_of_a_sound_size() {
+        // Sections of 5 rows of 96 columns: codes, scales, minima, one column number, corrections.
+        let all = bytes(3, "q4_g32_min_s1", &[5, 96], 240 + 32 + 32 + 16 + 16);
+        assert_eq!(all.len(), 336);
+        let half = |at: usize| f16::from_le_bytes([all[at], all[at + 1]]).to_f32();
+        assert!((half(240) - (3.0f32 / 96.0).sqrt() / 8.0).abs() < 1e-4);
+        assert!((half(272) + 8.0 * half(240)).abs() < 1e-3);
+        assert_eq!((half(270), all[304], half(320)), (0.0, 0, 0.0), "gap, column number, correction");
+        assert_eq!(bytes(3, "q8_g64_point", &[2, 64], 128 + 16 + 16)[144..147], [128, 128, 0]);
     }
 
     #[test]

@@ -12,7 +12,8 @@
 //! output %y                               # logits
 //! ```
 //! A node's types may be left out. A constant is a number, a list, `fill(v)`, `iota(start)`, `random(seed)` or
-//! `random(seed, scale)`; `...` is one whose data is not written, as all of more than eight elements are printed.
+//! `random(seed, scale)`; `...` is one whose data is not written, as all of more than eight elements are printed; the name of a
+//! layout, such as `q4_g32_mid`, one that the pool keeps quantised.
 
 mod attrs;
 mod parse;

@@ -5,6 +5,7 @@ use super::print::derived;
 use super::{ELIDED, is_identifier};
 use crate::error::{Error, Result};
 use crate::graph::eval::{Array, Values};
+use crate::graph::quant::Quant;
 use crate::graph::{DType, Data, Def, Graph, Output, State, Tensor, Ty, ValueId};
 use std::collections::{BTreeMap, HashMap};
 
@@ -308,6 +309,13 @@ impl Cursor {
         if self.accept(ELIDED) {
             let data = Data::Absent(name.to_string());
             return Ok(Tensor { dtype: ty.dtype, shape: ty.shape.clone(), data });
+        }
+        if let Some(quant) = self.peek().and_then(Quant::parse) {
+            self.at += 1;
+            if ty.dtype != DType::F32 || ty.shape.len() != 2 {
+                return Err(bad(format!("only f32 matrices are quantised, this is {ty}")));
+            }
+            return Ok(Tensor::absent_quantised(name.to_string(), ty.shape.clone(), quant));
         }
         let items = match self.peek() {
             Some("[") => self.list()?,

@@ -126,6 +126,9 @@ fn operation<'a>(graph: &Graph, node: &Node, id: &impl Fn(ValueId) -> &'a str) -
 }
 
 fn data(t: &Tensor) -> String {
+    if let Some(quant) = t.quant() {
+        return quant.name();
+    }
     let small = t.len() <= INLINE && !t.is_absent();
     let Some(array) = small.then(|| Array::from_tensor(t).ok()).flatten() else {
         return super::ELIDED.into();

@@ -49,6 +49,25 @@ fn the_text_is_a_fixed_point() {
 }
 
 #[test]
+fn a_quantised_constant_is_known_by_its_layout() {
+    let text = "graph g\nconst %w: f32[64,2] = q4_g32_mid\nconst %v: f32[2,64] = q8_g64_min_s3\n";
+    let graph = parse(text).unwrap();
+    let layouts: Vec<String> =
+        (0..2).filter_map(|i| graph.constant(ValueId(i))?.quant().map(quant::Quant::name)).collect();
+    assert_eq!(layouts, ["q4_g32_mid", "q8_g64_min_s3"]);
+    assert!(graph.constant(ValueId(0)).unwrap().bytes().unwrap_err().to_string().contains("'w'"));
+    verify(&graph).unwrap();
+    let codes =
+        quant::Encoded::nearest(&[0.5; 64], 1, 64, quant::Quant::parse("q4_g64_min").unwrap(), &Default::default());
+    let mut graph = Graph { name: "g".into(), ..Graph::default() };
+    let w = graph.add_const("w", Tensor::quantised(std::sync::Arc::new(codes.unwrap()), true));
+    assert_eq!(graph.constant(w).unwrap().bytes().unwrap().len(), 256);
+    graph.outputs.push(Output { name: "w".into(), value: w });
+    assert!(print(&graph).contains("const %w: f32[64,1] = q4_g64_min"), "{}", print(&graph));
+    assert!(parse("const %w: f16[64,2] = q4_g32_mid").is_err());
+}
+
+#[test]
 fn odd_names_survive() {
     let mut g = Graph { name: "a b # c".into(), ..Graph::default() };
     let x = g.add_input("in, \"put\"", Ty::new(DType::F32, &[2]));

@@ -140,9 +140,9 @@ fn cast_later(tensor: Tensor, to: DType) -> Tensor {
     }
     let shape = tensor.shape.clone();
     let bytes = tensor.len() * to.bytes();
-    let data = match &tensor.data {
-        Data::Absent(name) => Data::Absent(name.clone()),
-        Data::Bytes(..) => Data::Bytes(Arc::new(Later { from: tensor, to, bytes: OnceLock::new() }), 0..bytes),
+    let data = match tensor.absent_name() {
+        Some(name) => Data::Absent(name.to_string()),
+        None => Data::Bytes(Arc::new(Later { from: tensor, to, bytes: OnceLock::new() }), 0..bytes),
     };
     Tensor { dtype: to, shape, data }
 }

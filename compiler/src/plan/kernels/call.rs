@@ -2,6 +2,7 @@
 //! Promise: the argument order is the push-constant order, and `writes` has a bit for each written argument.
 
 use crate::error::{Error, Result};
+use crate::graph::quant::{Quant, Zero};
 use crate::graph::{DType, Graph, Node, ValueId};
 use crate::plan::{Call, Layout, Operand, Packing, Part, Precision};
 use onnxcast_runtime::program::{Kernel, Text};
@@ -60,10 +61,19 @@ impl<'a> Cx<'a> {
         Ok(self.operand(self.input(i)?))
     }
 
-    /// Constant weight rows in the precision's type, one after the other.
-    pub fn weights(&self, inputs: &[usize], transpose: bool) -> Result<Operand> {
-        let layout = if self.precision == Precision::Fp16 { Layout::F16 } else { Layout::F32 };
-        self.constants(inputs, transpose, layout)
+    /// Constant weight rows, one after the other: quantised where all of them are so in one way, else in the precision's type.
+    pub fn weights(&self, inputs: &[usize], transpose: bool) -> Result<Rows> {
+        let quants: Vec<Option<Quant>> = inputs.iter().map(|&i| self.quant(i)).collect();
+        let layout = match quants.first().copied().flatten() {
+            Some(quant) if quants.iter().all(|q| *q == Some(quant)) => Layout::Quant(quant),
+            _ if self.precision == Precision::Fp32 => Layout::F32,
+            _ => Layout::F16,
+        };
+        Ok(Rows { operand: self.constants(inputs, transpose, layout)?, layout })
+    }
+
+    fn quant(&self, i: usize) -> Option<Quant> {
+        self.graph.constant(self.node.input(i)?)?.quant()
     }
 
     /// Constant vectors, one after the other, in f32.
@@ -83,9 +93,9 @@ impl<'a> Cx<'a> {
         Ok(packed(&parts, layout))
     }
 
-    /// Bits of a stored weight and of a stored cache element.
-    pub fn weight_bits(&self) -> u32 {
-        if self.precision == Precision::Fp16 { 16 } else { 32 }
+    /// Bits of a stored cache element.
+    pub fn kv_bits(&self) -> u32 {
+        if self.precision == Precision::Fp32 { 32 } else { 16 }
     }
 
     /// A scalar i32 in memory: where it is and which word of that. `pos` and `rows` live in the Step buffer.
@@ -111,6 +121,23 @@ impl<'a> Cx<'a> {
     /// True in a graph that generates: rows past `step.rows` are padding, and nothing runs once `step.done` is set.
     pub fn generates(&self) -> bool {
         self.graph.inputs.iter().any(|id| self.step_word(*id) == Some(1))
+    }
+}
+
+/// Weight rows in the pool and how they lie there.
+pub(super) struct Rows {
+    pub operand: Operand,
+    layout: Layout,
+}
+
+impl Rows {
+    /// What the name of a kernel says about them: `f16`, `q4_g32_mid`.
+    pub fn name(&self) -> String {
+        match self.layout {
+            Layout::Quant(quant) => quant.name(),
+            Layout::F16 => "f16".into(),
+            _ => "f32".into(),
+        }
     }
 }
 
@@ -158,6 +185,25 @@ impl Builder {
 
     pub fn flag(self, name: &'static str, value: bool) -> Builder {
         self.define(name, u32::from(value))
+    }
+
+    /// Defines WEIGHT_BITS and, for quantised rows, GROUP, ZERO, SALIENT and how many rows there are in all.
+    pub fn weights(self, rows: &Rows, count: usize) -> Builder {
+        let quant = match rows.layout {
+            Layout::Quant(quant) => quant,
+            Layout::F16 => return self.define("WEIGHT_BITS", 16),
+            _ => return self.define("WEIGHT_BITS", 32),
+        };
+        let zero = match quant.zero {
+            Zero::Mid => 0,
+            Zero::Point => 1,
+            Zero::Min => 2,
+        };
+        self.define("WEIGHT_BITS", quant.bits)
+            .define("WEIGHT_ROWS", count)
+            .define("GROUP", quant.group)
+            .define("ZERO", zero)
+            .define("SALIENT", quant.salient)
     }
 
     pub fn read(mut self, operand: Operand) -> Builder {

@@ -18,7 +18,7 @@ pub(super) fn cached_attention(cx: &Cx) -> Result<Vec<Call>> {
         Mask::Window(n) => n,
         Mask::Full | Mask::Given => return Err(cx.refuse(format!("mask {mask:?} over a cache has no kernel"))),
     };
-    let bits = cx.weight_bits();
+    let bits = cx.kv_bits();
     if bits == 16 && !dim.is_multiple_of(4) {
         return Err(cx.refuse(format!("a head of {dim} has no fp16 cache kernel; use fp32")));
     }
@@ -63,7 +63,7 @@ fn window_name(window: usize) -> String {
 pub(super) fn kv_write(cx: &Cx) -> Result<Vec<Call>> {
     let (cache, new) = (cx.shape(0)?, cx.shape(1)?);
     let (heads, context, dim, m) = (cache[1], cache[2], cache[3], new[2]);
-    let bits = cx.weight_bits();
+    let bits = cx.kv_bits();
     if bits == 16 && !dim.is_multiple_of(2) {
         return Err(cx.refuse(format!("a head of {dim} has no fp16 cache kernel; use fp32")));
     }
@@ -125,14 +125,14 @@ pub(super) fn gather_rows(cx: &Cx) -> Result<Vec<Call>> {
     let (rows, k) = (table[0], table[1]);
     let index = cx.input(1)?;
     let m = cx.graph.ty(index).elements();
-    let bits = cx.weight_bits();
+    let w = cx.weights(&[0], false)?;
     let live = cx.generates() && cx.graph.inputs.contains(&index);
-    let b = Builder::new("gather_rows.comp", format!("gather_f{bits}_m{m}_k{k}_rows{rows}"))
+    let b = Builder::new("gather_rows.comp", format!("gather_{}_m{m}_k{k}_rows{rows}", w.name()))
         .define("M", m)
         .define("K", k)
         .define("ROWS", rows)
-        .define("WEIGHT_BITS", bits)
-        .read(cx.weights(&[0], false)?)
+        .weights(&w, rows)
+        .read(w.operand)
         .read(cx.read(1)?)
         .write(Operand::Value(cx.node.out()))
         .live(live);

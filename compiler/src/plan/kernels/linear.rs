@@ -109,10 +109,11 @@ pub(super) fn linear(cx: &Cx) -> Result<Vec<Call>> {
     let (m, k) = rows(cx)?;
     let n = cx.out_shape().last().copied().unwrap_or(1);
     let shape = Shape::new(m, n.div_ceil(4));
-    let bits = cx.weight_bits();
+    let w = cx.weights(&[1], !nk)?;
     let name = format!(
-        "{}_f{bits}_m{m}_k{k}_n{n}{}{}{}{}",
+        "{}_{}_m{m}_k{k}_n{n}{}{}{}{}",
         shape.family(),
+        w.name(),
         norm_name(folded),
         if bias { "_bias" } else { "" },
         act_name(act),
@@ -122,12 +123,12 @@ pub(super) fn linear(cx: &Cx) -> Result<Vec<Call>> {
         .define("M", m)
         .define("K", k)
         .define("N", n)
-        .define("WEIGHT_BITS", bits)
+        .weights(&w, n)
         .define("ACT", act_code(cx, act)?)
         .flag("BIAS", bias)
         .flag("RESIDUAL", residual)
         .read(cx.read(0)?)
-        .read(cx.weights(&[1], !nk)?)
+        .read(w.operand)
         .write(Operand::Value(cx.node.out()))
         .live(live(cx, m));
     let mut b = norm(cx, shape.define(b), folded, &o)?;
@@ -146,16 +147,17 @@ pub(super) fn gated(cx: &Cx) -> Result<Vec<Call>> {
     let (m, k) = rows(cx)?;
     let n = cx.out_shape().last().copied().unwrap_or(1);
     let shape = Shape::new(m, n.div_ceil(2));
-    let bits = cx.weight_bits();
-    let name = format!("gated_{}_f{bits}_m{m}_k{k}_n{n}{}{}", shape.family(), norm_name(folded), act_name(Some(act)),);
+    let w = cx.weights(&[1, 2], !nk)?;
+    let (family, stored) = (shape.family(), w.name());
+    let name = format!("gated_{family}_{stored}_m{m}_k{k}_n{n}{}{}", norm_name(folded), act_name(Some(act)));
     let b = Builder::new("gated_linear.comp", name)
         .define("M", m)
         .define("K", k)
         .define("N", n)
-        .define("WEIGHT_BITS", bits)
+        .weights(&w, 2 * n)
         .define("ACT", act_code(cx, Some(act))?)
         .read(cx.read(0)?)
-        .read(cx.weights(&[1, 2], !nk)?)
+        .read(w.operand)
         .write(Operand::Value(cx.node.out()))
         .live(live(cx, m));
     let b = norm(cx, shape.define(b), folded, &o)?;
@@ -174,7 +176,7 @@ struct Turn {
 fn turn(cx: &Cx, dim: usize, rope: Option<Rotary>) -> Result<Turn> {
     let (rotary, interleaved) = rope.map_or((0, false), |r| (r.rotary, r.interleaved));
     let quads = rotary.is_multiple_of(4) && dim.is_multiple_of(4);
-    if !quads && cx.weight_bits() == 16 {
+    if !quads && cx.kv_bits() == 16 {
         return Err(
             cx.refuse(format!("a head of {dim} with {rotary} rotary channels has no fp16 cache kernel; use fp32"))
         );
@@ -192,8 +194,8 @@ pub(super) fn qkv(cx: &Cx) -> Result<Vec<Call>> {
     let shape = Shape::new(m, (q + 2 * kv) * turn.units);
     let context = cx.shape(4)?[2];
     let table = o.tables.map_or(Ok(1), |i| cx.shape(i).map(|s| s[0]))?;
-    let bits = cx.weight_bits();
-    let name = format!("qkv_f{bits}_m{m}_k{k}_h{q}_{kv}_d{dim}_c{context}{}", norm_name(folded));
+    let w = cx.weights(&[1, 2, 3], !nk)?;
+    let name = format!("qkv_{}_m{m}_k{k}_h{q}_{kv}_d{dim}_c{context}{}", w.name(), norm_name(folded));
     let ((pos, pos_word), (rows, rows_word)) = (cx.word(6)?, cx.word(7)?);
     let b = Builder::new("qkv.comp", name)
         .define("M", m)
@@ -202,8 +204,8 @@ pub(super) fn qkv(cx: &Cx) -> Result<Vec<Call>> {
         .define("HKV", kv)
         .define("D", dim)
         .define("C", context)
-        .define("WEIGHT_BITS", bits)
-        .define("KV_BITS", bits)
+        .weights(&w, (q + 2 * kv) * dim)
+        .define("KV_BITS", cx.kv_bits())
         .flag("BIAS", bias)
         .define("ROTARY", turn.rotary)
         .define("TABLE", table)
@@ -212,7 +214,7 @@ pub(super) fn qkv(cx: &Cx) -> Result<Vec<Call>> {
         .define("POS_WORD", pos_word)
         .define("ROWS_WORD", rows_word)
         .read(cx.read(0)?)
-        .read(cx.weights(&[1, 2, 3], !nk)?)
+        .read(w.operand)
         .write(Operand::Value(cx.node.outputs[0]))
         .write(Operand::Value(cx.node.outputs[1]))
         .write(Operand::Value(cx.node.outputs[2]))

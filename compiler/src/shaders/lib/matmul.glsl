@@ -42,7 +42,7 @@ void load_tile_x(Floats x, uint row0, uint k0, uint m, const uint k, const uint 
     }
 }
 
-void load_tile_w(Uints w, uint unit0, uint k0, const uint k, const uint units) {
+void load_tile_w(Weights w, uint unit0, uint k0, const uint k, const uint units) {
     for (uint i = gl_LocalInvocationIndex; i < TILE_COLUMNS * (TILE_K / 8u); i += 64u) {
         uint column = i / (TILE_K / 8u);
         uint j = 8u * (i % (TILE_K / 8u));
@@ -76,12 +76,31 @@ void load_tile_w(Uints w, uint unit0, uint k0, const uint k, const uint units) {
     }
 }
 
+uvec4 unit_rows(uint unit) {
+    return uvec4(unit_row(unit, 0u), unit_row(unit, 1u), unit_row(unit, 2u), unit_row(unit, 3u));
+}
+
+#if SALIENT > 0
+// Column c of row r of the tile, normalised.
+float tile_value(Floats x, uint row0, uint r, uint c, uint m, const uint k, const uint norm, Floats scale, Floats shift) {
+    float a = x.v[min(row0 + r, m - 1u) * k + c];
+    if (norm == NORM_RMS) {
+        a *= tile_stats[r].y * scale.v[c];
+    }
+    if (norm == NORM_LAYER) {
+        a = (a - tile_stats[r].x) * tile_stats[r].y * scale.v[c] + shift.v[c];
+    }
+    return a;
+}
+#endif
+
 // Eight rows from row0 on by one subgroup of eight. A lane loads one row of x and holds one unit of weights.
-void rows_by_lane(Floats x, Uints w, uint row0, uint unit, uint m, uint live, const uint k, const uint units, const uint norm,
+void rows_by_lane(Floats x, Weights w, uint row0, uint unit, uint m, uint live, const uint k, const uint units, const uint norm,
                   const float eps, Floats scale, Floats shift) {
     uint lane = gl_SubgroupInvocationID;
     uint mine = min(unit, units - 1u);
-    uvec4 first = uvec4(unit_row(mine, 0u), unit_row(mine, 1u), unit_row(mine, 2u), unit_row(mine, 3u)) * (k / 4u);
+    uvec4 rows = unit_rows(mine);
+    uvec4 first = rows * (k / 4u);
     uint own = min(row0 + lane, m - 1u) * (k / 4u);
     vec2 stats = norm == NORM_LAYER ? own_row_stats(x, own, k, eps) : vec2(0.0, 1.0);
     float square = 0.0;
@@ -108,6 +127,23 @@ void rows_by_lane(Floats x, Uints w, uint row0, uint unit, uint m, uint live, co
             }
         }
     }
+#if SALIENT > 0
+    for (uint i = 0u; i < SALIENT; i++) {
+        uint j = salient_column(w, i);
+        float a = x.v[4u * own + j];
+        if (norm == NORM_LAYER) {
+            a = (a - stats.x) * stats.y;
+            shifts += salient_sum(w, rows, i, shift.v[j]);
+        }
+        vec4 column = salient_sum(w, rows, i, norm != NORM_NONE ? scale.v[j] : 1.0);
+        vec4 x0 = first_four(a);
+        vec4 x1 = next_four(a);
+        [[unroll]] for (uint e = 0u; e < 4u; e++) {
+            sums[e] += x0[e] * column;
+            sums[4u + e] += x1[e] * column;
+        }
+    }
+#endif
     float inverse = norm == NORM_RMS ? 1.0 / sqrt(square / float(k) + eps) : 1.0;
     vec4 first_inverses = first_four(inverse);
     vec4 next_inverses = next_four(inverse);
@@ -121,7 +157,7 @@ void rows_by_lane(Floats x, Uints w, uint row0, uint unit, uint m, uint live, co
 
 // The tile for subgroups of eight, which are CPUs: there a load costs as much for one lane as for all, shared memory included, and
 // a broadcast costs nothing. k is a multiple of four.
-void matmul_by_lane(Floats x, Uints w, uint row0, uint unit0, uint m, uint live, const uint k, const uint units,
+void matmul_by_lane(Floats x, Weights w, uint row0, uint unit0, uint m, uint live, const uint k, const uint units,
                     const uint norm, const float eps, Floats scale, Floats shift) {
     const uint columns = TILE_UNITS / 8u;
     for (uint task = gl_SubgroupID; task < columns * THREAD_ROWS; task += gl_NumSubgroups) {
@@ -134,7 +170,7 @@ void matmul_by_lane(Floats x, Uints w, uint row0, uint unit0, uint m, uint live,
 }
 
 // `m` rows exist, `live` of them matter. Grid: x over units, y over rows.
-void matmul(Floats x, Uints w, const uint m, uint live, const uint k, const uint units, const uint norm, const float eps,
+void matmul(Floats x, Weights w, const uint m, uint live, const uint k, const uint units, const uint norm, const float eps,
             Floats scale, Floats shift) {
     uint row0 = gl_WorkGroupID.y * TILE_ROWS;
     uint unit0 = gl_WorkGroupID.x * TILE_UNITS;
@@ -176,6 +212,18 @@ void matmul(Floats x, Uints w, const uint m, uint live, const uint k, const uint
             }
         }
     }
+#if SALIENT > 0
+    uvec4 left_rows = unit_rows(min(unit0 + tx, units - 1u));
+    uvec4 right_rows = unit_rows(min(unit0 + tx + 8u, units - 1u));
+    for (uint j = 0u; j < SALIENT; j++) {
+        uint c = salient_column(w, j);
+        [[unroll]] for (uint i = 0u; i < THREAD_ROWS; i++) {
+            float a = tile_value(x, row0, ty * THREAD_ROWS + i, c, m, k, norm, scale, shift);
+            left[i] += salient_sum(w, left_rows, j, a);
+            right[i] += salient_sum(w, right_rows, j, a);
+        }
+    }
+#endif
     [[unroll]] for (uint i = 0u; i < THREAD_ROWS; i++) {
         uint row = row0 + ty * THREAD_ROWS + i;
         if (row < live) {

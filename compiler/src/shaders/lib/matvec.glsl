@@ -14,7 +14,7 @@ uint unit_row(uint unit, uint part);
 void unit_store(uint row, uint unit, vec4 sums);
 
 // A unit by a whole subgroup: lanes split k. Every lane gets the sums.
-vec4 unit_by_subgroup(Floats x, Uints w, uvec4 row, const uint k, const uint norm, const float eps, Floats scale, Floats shift) {
+vec4 unit_by_subgroup(Floats x, Weights w, uvec4 row, const uint k, const uint norm, const float eps, Floats scale, Floats shift) {
     uint lane = gl_SubgroupInvocationID;
     uint lanes = lane_count();
     vec4 sum = vec4(0.0);
@@ -57,6 +57,19 @@ vec4 unit_by_subgroup(Floats x, Uints w, uvec4 row, const uint k, const uint nor
                             load_weight(w, first.w + j));
         }
     }
+#if SALIENT > 0
+    for (uint i = lane; i < SALIENT; i += lanes) {
+        uint j = salient_column(w, i);
+        float a = x.v[j];
+        if (norm == NORM_RMS) {
+            a *= scale.v[j];
+        }
+        if (norm == NORM_LAYER) {
+            a = (a - stats.x) * stats.y * scale.v[j] + shift.v[j];
+        }
+        sum += salient_sum(w, row, i, a);
+    }
+#endif
     sum = subgroupAdd(sum);
     if (norm == NORM_RMS) {
         sum *= 1.0 / sqrt(subgroupAdd(square) / float(k) + eps);
@@ -64,7 +77,7 @@ vec4 unit_by_subgroup(Floats x, Uints w, uvec4 row, const uint k, const uint nor
     return sum;
 }
 
-void matvec(Floats x, Uints w, const uint k, const uint units, const uint norm, const float eps, Floats scale, Floats shift) {
+void matvec(Floats x, Weights w, const uint k, const uint units, const uint norm, const float eps, Floats scale, Floats shift) {
     uint unit = workgroup_index() * UNITS;
     for (uint i = gl_SubgroupID; i < UNITS && unit + i < units; i += gl_NumSubgroups) {
         uint mine = unit + i;

@@ -1,0 +1,149 @@
+//! Weights to few bits. In: the fused graphs of all buckets, the lock, the settings. Out: the same graphs, in which matrices and the
+//! embedding table are quantised constants, and a report. Promise: equal content gets equal codes, once, wherever it stands;
+//! without weights the lock decides.
+
+mod groups;
+mod nearest;
+mod report;
+mod settings;
+#[cfg(test)]
+mod tests;
+
+pub use groups::{Group, Part, Role, Use};
+pub use nearest::Nearest;
+pub use report::{Report, Row};
+pub use settings::Settings;
+
+use crate::error::Result;
+use crate::graph::quant::{Encoded, Quant};
+use crate::graph::{DType, Def, Tensor};
+use crate::plan::weights::half_rows;
+use crate::plan::{BucketGraph, Lock, scope};
+use std::sync::Arc;
+
+/// How codes are found. Everything else (which constants, in which layout, where they go) is decided here.
+pub trait Strategy {
+    /// The word that the lock keeps for it, and what else its codes depend on.
+    fn name(&self) -> String;
+
+    /// Runs before anything is encoded. It may change constants of the graphs, such as the scale of a norm and the columns of the
+    /// matrices behind it, as long as the function stays the same; every use of a constant in every bucket alike.
+    fn prepare(&mut self, _buckets: &mut [BucketGraph], _groups: &[Group]) -> Result<()> {
+        Ok(())
+    }
+
+    /// Codes of a group in `quant`, or in another layout of the same group size that suits it better. `rows` are its values as
+    /// fp16 holds them, [n][k], part after part.
+    fn encode(&mut self, group: &Group, rows: &[f32], quant: Quant) -> Result<Encoded>;
+}
+
+/// What became of one group.
+enum Outcome {
+    Quantised(Vec<Arc<Encoded>>),
+    /// Only its layout is known.
+    Absent(Quant),
+    Kept,
+}
+
+/// Quantises every group of constants that are multiplied with activations or looked up.
+pub fn run(
+    buckets: &mut [BucketGraph],
+    lock: &Lock,
+    settings: &Settings,
+    strategy: &mut dyn Strategy,
+) -> Result<Report> {
+    let groups = groups::find(buckets, lock)?;
+    strategy.prepare(buckets, &groups)?;
+    let mut report = Report { settings: Some(settings.named(&strategy.name())), ..Report::default() };
+    for group in &groups {
+        let outcome = encode(buckets, lock, settings, strategy, (group, &mut report))?;
+        for at in &group.uses {
+            for (i, part) in at.parts.iter().enumerate() {
+                let scope = scope(buckets, &buckets[at.bucket]);
+                let names = scope.names(&part.lock_name);
+                let value = &mut buckets[at.bucket].graph.values[part.value.0 as usize];
+                let Def::Const(tensor) = &mut value.def else { continue };
+                match &outcome {
+                    Outcome::Quantised(encoded) => *tensor = Tensor::quantised(encoded[i].clone(), part.transposed),
+                    Outcome::Absent(quant) => {
+                        let origin = tensor.absent_name().unwrap_or(&value.name).to_string();
+                        *tensor = Tensor::absent_quantised(origin, tensor.shape.clone(), *quant);
+                    }
+                    Outcome::Kept => *tensor = halved(tensor),
+                }
+                value.ty.dtype = tensor.dtype;
+                let source = group.sources.as_ref().map(|s| s[i].clone());
+                let source = source.or_else(|| scope.find(lock, &part.lock_name)?.source.clone());
+                report.notes.push((names, outcome.store(), source));
+            }
+        }
+    }
+    Ok(report)
+}
+
+impl Outcome {
+    fn store(&self) -> String {
+        match self {
+            Outcome::Quantised(parts) => parts.first().map_or(String::new(), |p| p.quant().name()),
+            Outcome::Absent(quant) => quant.name(),
+            Outcome::Kept => "rows_f16".into(),
+        }
+    }
+}
+
+/// Decides what becomes of a group and adds its row to the report.
+fn encode(
+    buckets: &[BucketGraph],
+    lock: &Lock,
+    settings: &Settings,
+    strategy: &mut dyn Strategy,
+    (group, report): (&Group, &mut Report),
+) -> Result<Outcome> {
+    let wish = match group.role {
+        Role::Table => settings.table(),
+        Role::Linear => settings.linear(),
+    };
+    let mut row = Row::new(group);
+    let Some(quant) = wish.fitted(group.k) else {
+        row.why = format!("{} columns are no multiple of 32", group.k);
+        report.rows.push(row);
+        return Ok(Outcome::Kept);
+    };
+    let outcome = if group.sources.is_some() {
+        let rows = group.rows(buckets)?;
+        let encoded = strategy.encode(group, &rows, quant).map_err(|e| e.at(group.name()))?;
+        let (error, whole) = encoded.error(&rows);
+        row.error = Some(if whole > 0.0 { (error / whole).sqrt() } else { 0.0 });
+        row.store(encoded.quant());
+        Outcome::Quantised(group.split(&encoded))
+    } else {
+        match group.stored(buckets, lock) {
+            Some(store) => match Quant::parse(&store) {
+                Some(quant) => {
+                    row.store(quant);
+                    Outcome::Absent(quant)
+                }
+                None => {
+                    row.why = "the lock says so".into();
+                    Outcome::Kept
+                }
+            },
+            None => {
+                row.store(quant);
+                Outcome::Absent(quant)
+            }
+        }
+    };
+    report.rows.push(row);
+    Ok(outcome)
+}
+
+/// A matrix that stays in fp16, with the values it will have there, so that the interpreter computes with the same.
+fn halved(tensor: &Tensor) -> Tensor {
+    let from = tensor.clone();
+    let make = move || {
+        let rows = half_rows(&from, false).unwrap_or_default();
+        bytemuck::cast_slice(&rows).to_vec()
+    };
+    Tensor::later(DType::F32, tensor, tensor.shape.clone(), make)
+}

@@ -1,0 +1,88 @@
+//! What quantising did. In: a row a group. Out: text for people, entries for the lock. Promise: what was kept in fp16 says why.
+
+use super::{Group, Role};
+use crate::graph::quant::Quant;
+use crate::plan::Lock;
+use std::fmt::Write;
+
+/// One group of constants.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Row {
+    pub name: String,
+    pub role: Role,
+    pub n: usize,
+    pub k: usize,
+    /// None: kept in fp16.
+    pub quant: Option<Quant>,
+    /// Root of the squared error over the squared weights; none where the data is not at hand.
+    pub error: Option<f64>,
+    /// Why it is stored otherwise than the settings say.
+    pub why: String,
+}
+
+#[derive(Clone, Default, PartialEq, Debug)]
+pub struct Report {
+    /// What the codes depend on but the weights; none where nothing was to be quantised.
+    pub settings: Option<String>,
+    pub rows: Vec<Row>,
+    /// For the lock: the two names that a constant may have there, its layout, the hash of its source.
+    pub(super) notes: Vec<([String; 2], String, Option<String>)>,
+}
+
+impl Row {
+    pub(super) fn new(group: &Group) -> Row {
+        let (name, role, n, k) = (group.name(), group.role, group.n(), group.k);
+        Row { name, role, n, k, quant: None, error: None, why: String::new() }
+    }
+
+    pub(super) fn store(&mut self, quant: Quant) {
+        self.quant = Some(quant);
+    }
+
+    /// Bytes in the pool.
+    pub fn bytes(&self) -> usize {
+        self.quant.map_or(2 * self.n * self.k, |q| q.sections(self.n, self.k).bytes)
+    }
+
+    /// Bits a weight, scales and all.
+    pub fn bits(&self) -> f64 {
+        8.0 * self.bytes() as f64 / (self.n * self.k).max(1) as f64
+    }
+}
+
+impl Report {
+    /// Tells the lock how each constant is stored.
+    pub fn note(&self, lock: &mut Lock) {
+        lock.quantise = self.settings.clone();
+        for (names, store, source) in &self.notes {
+            let name = names.iter().find(|name| lock.get(name).is_some());
+            if let Some(name) = name {
+                lock.note(name, store, source.as_deref());
+            }
+        }
+    }
+
+    /// Bits a weight over all groups.
+    pub fn bits(&self) -> f64 {
+        let weights: usize = self.rows.iter().map(|r| r.n * r.k).sum();
+        8.0 * self.rows.iter().map(Row::bytes).sum::<usize>() as f64 / weights.max(1) as f64
+    }
+
+    /// A line a group and one for all.
+    pub fn text(&self) -> String {
+        let mut out = String::new();
+        let Some(settings) = &self.settings else { return out };
+        let _ = writeln!(out, "# quantised: {settings}");
+        let _ = writeln!(out, "{:>8} {:>8}  {:20} {:>6} {:>9}  name", "rows", "columns", "layout", "bits", "error");
+        for r in &self.rows {
+            let layout = r.quant.map_or("rows_f16".into(), Quant::name);
+            let error = r.error.map_or("-".into(), |e| format!("{:.3} %", 100.0 * e));
+            let why = if r.why.is_empty() { String::new() } else { format!("  ({})", r.why) };
+            let _ = writeln!(out, "{:>8} {:>8}  {layout:20} {:>6.3} {error:>9}  {}{why}", r.n, r.k, r.bits(), r.name);
+        }
+        let bytes: usize = self.rows.iter().map(Row::bytes).sum();
+        let weights: usize = self.rows.iter().map(|r| r.n * r.k).sum();
+        let _ = writeln!(out, "# {weights} weights in {bytes} bytes, {:.3} bits each", self.bits());
+        out
+    }
+}

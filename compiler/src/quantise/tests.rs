@@ -1,0 +1,135 @@
+use super::*;
+use crate::graph::{Graph, Op, Output, Ty, eval, parse, print, verify};
+use std::collections::HashMap;
+
+/// A lookup, two layers' worth of products, and a head that is the table transposed.
+fn tied(k: usize) -> Graph {
+    let text = format!(
+        "graph tied
+input %tokens: i64[1,2]
+const %table: f32[40,{k}] = random(1, 0.5)
+const %gate: f32[96,{k}] = random(2, 0.3)
+const %up: f32[96,{k}] = random(3, 0.3)
+const %down: f32[96,{k}] = random(4, 0.3)
+%x = Gather(%table, %tokens) axis=0
+%h = GatedLinear(%x, %gate, %up) act=Silu nk
+%y = Linear(%h, %down)
+"
+    );
+    let mut graph = parse(&text).unwrap();
+    let find = |name: &str| graph.values.iter().position(|v| v.name == name).unwrap();
+    let (y, table) =
+        (crate::graph::ValueId(find("y") as u32), graph.constant(crate::graph::ValueId(find("table") as u32)));
+    let rows: Vec<f32> = bytemuck::pod_collect_to_vec(table.unwrap().bytes().unwrap());
+    let flipped: Vec<f32> = (0..k * 40).map(|i| rows[i % 40 * k + i / 40]).collect();
+    let head = graph.add_const("head", Tensor::f32(&[k, 40], &flipped));
+    let op = Op::Linear { norm: None, bias: false, act: None, residual: false, nk: false };
+    let logits = graph.push(op, &[Some(y), Some(head)], "logits").unwrap()[0];
+    graph.outputs.push(Output { name: "logits".into(), value: logits });
+    graph
+}
+
+fn bucket(graph: Graph) -> BucketGraph {
+    BucketGraph { name: "run".into(), file: "one".into(), rows: 2, graph }
+}
+
+fn quantised(graph: Graph, settings: &Settings) -> (Graph, Report) {
+    let mut buckets = [bucket(graph)];
+    let report = run(&mut buckets, &Lock::default(), settings, &mut Nearest).unwrap();
+    let [bucket] = buckets;
+    verify(&bucket.graph).unwrap();
+    (bucket.graph, report)
+}
+
+fn layouts(graph: &Graph) -> Vec<String> {
+    let layout = |v: &crate::graph::Value| match &v.def {
+        Def::Const(t) => Some(format!("{} {}", v.name, t.quant().map_or("kept".into(), Quant::name))),
+        _ => None,
+    };
+    graph.values.iter().filter_map(layout).collect()
+}
+
+#[test]
+fn a_tied_table_is_one_group_with_the_table_s_bits() {
+    let (graph, report) = quantised(tied(64), &Settings::default());
+    assert_eq!(
+        layouts(&graph),
+        ["table q8_g64_mid", "gate q4_g64_min", "up q4_g64_min", "down q4_g32_min", "head q8_g64_mid"]
+    );
+    let names: Vec<&str> = report.rows.iter().map(|r| r.name.as_str()).collect();
+    assert_eq!(names, ["table", "gate+up", "down"]);
+    let of = |name: &str| {
+        graph.values.iter().find_map(|v| {
+            if v.name == name {
+                match &v.def {
+                    Def::Const(t) => Some(t),
+                    _ => None,
+                }
+            } else {
+                None
+            }
+        })
+    };
+    let (table, head) = (of("table").unwrap(), of("head").unwrap());
+    assert!(Arc::ptr_eq(table.encoded().unwrap(), head.encoded().unwrap()), "encoded once");
+}
+
+#[test]
+fn the_interpreter_computes_with_the_codes() {
+    let plain = tied(64);
+    let (graph, _) = quantised(plain.clone(), &Settings { table_bits: 4, ..Settings::default() });
+    let run = |g: &Graph| {
+        let inputs = HashMap::from([("tokens".to_string(), eval::Array::i64(&[1, 2], &[3, 17]))]);
+        eval::run(g, &inputs).unwrap()["logits"].to_f32()
+    };
+    let (exact, got) = (run(&plain), run(&graph));
+    let far: f32 = exact.iter().zip(&got).map(|(a, b)| (a - b).powi(2)).sum();
+    let size: f32 = exact.iter().map(|a| a * a).sum();
+    assert!(far > 0.0 && far < 0.1 * size, "{far} of {size}");
+}
+
+#[test]
+fn columns_that_no_group_divides_stay_in_fp16_and_the_report_says_why() {
+    let (graph, report) = quantised(tied(40), &Settings::default());
+    assert_eq!(layouts(&graph), ["table kept", "gate kept", "up kept", "down q4_g32_min", "head kept"]);
+    let text = report.text();
+    assert!(text.contains("rows_f16") && text.contains("gate+up  (40 columns are no multiple of 32)"), "{text}");
+}
+
+#[test]
+fn without_weights_the_lock_says_how_each_is_stored() {
+    let settings = Settings::default();
+    let mut with = [bucket(tied(64))];
+    let report = run(&mut with, &Lock::default(), &settings, &mut Nearest).unwrap();
+    let plan = |buckets: &[BucketGraph], lock: &Lock| {
+        let precision = crate::plan::Precision::Int4;
+        let select = &crate::plan::Shaders;
+        let request = crate::plan::Request { name: "t", precision, context: None, buckets, lock, select };
+        crate::plan::assemble(&request).unwrap()
+    };
+    let mut first = plan(&with, &Lock::default());
+    report.note(&mut first.lock);
+    let mut graph = tied(64);
+    for value in &mut graph.values {
+        if let Def::Const(t) = &mut value.def {
+            t.data = crate::graph::Data::Absent(value.name.clone());
+        }
+    }
+    let mut without = [bucket(graph)];
+    let again = run(&mut without, &first.lock, &settings, &mut Nearest).unwrap();
+    let mut second = plan(&without, &first.lock);
+    again.note(&mut second.lock);
+    assert_eq!(print(&with[0].graph), print(&without[0].graph));
+    assert_eq!((second.program, second.lock), (first.program.clone(), first.lock));
+    let tables = first.program.tensors.iter().filter(|t| t.layout == "q8_g64_mid").count();
+    assert_eq!(tables, 1, "lookup and head share one tensor: {:?}", first.program.tensors);
+    assert!(!without[0].graph.values.iter().any(|v| v.ty == Ty::new(DType::F16, &[])));
+}
+
+#[test]
+fn every_bucket_gets_the_same_codes_once() {
+    let mut buckets = [bucket(tied(64)), BucketGraph { name: "other".into(), ..bucket(tied(64)) }];
+    let report = run(&mut buckets, &Lock::default(), &Settings::default(), &mut Nearest).unwrap();
+    assert_eq!(report.rows.len(), 3);
+    assert_eq!(layouts(&buckets[0].graph), layouts(&buckets[1].graph));
+}

@@ -66,7 +66,7 @@ impl Group {
     }
 
     /// The values of all parts as fp16 holds them, [n][k].
-    pub fn rows(&self, buckets: &[BucketGraph], lock: &Lock) -> Result<Vec<f32>> {
+    pub fn rows(&self, buckets: &[BucketGraph]) -> Result<Vec<f32>> {
         let mut out = Vec::with_capacity(self.n() * self.k);
         for at in self.uses.iter().take(1) {
             for part in &at.parts {

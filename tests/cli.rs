@@ -227,6 +227,12 @@ fn bench_prints_a_row_for_each_test_in_every_form() {
     assert!(
         rows[1]["weight_bytes_per_token"].as_f64().unwrap() > 1e5 && rows[1]["seconds"].as_array().unwrap().len() == 2
     );
+    // `info` foretells what is allocated, and nothing is kept of what loading took.
+    let info: Value = serde_json::from_str(&said(&["info", "--json"], "")).unwrap();
+    let (foretold, memory) = (info["memory"]["total_bytes"].as_f64().unwrap(), &rows[1]["memory"]);
+    let allocated = memory["allocated_bytes"].as_f64().unwrap();
+    assert!((allocated / foretold - 1.0).abs() < 0.05, "{allocated} for {foretold}");
+    assert!(memory["host_after"]["anon_bytes"].as_u64().unwrap() > 0, "{memory}");
     assert_eq!((with("md").lines().count(), with("csv").lines().count()), (4, 3));
 }
 

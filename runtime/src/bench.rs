@@ -9,6 +9,8 @@ use crate::cli::args::{Bench, Table};
 use crate::cli::generate::Generator;
 use crate::cost::{self, Cost};
 use crate::error::{Error, Result};
+use crate::host::{self, HostMemory};
+use crate::memory::Allocated;
 use crate::program::Program;
 
 /// What stands in front of every row.
@@ -16,6 +18,17 @@ pub struct Head<'a> {
     pub model: &'a str,
     pub precision: &'a str,
     pub device: &'a str,
+    pub memory: Memory,
+}
+
+/// Memory once the weights are loaded.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Memory {
+    /// By our own count, and at most while loading (staging buffers included).
+    pub allocated: Option<Allocated>,
+    /// Device-local memory as the driver counts it.
+    pub driver_bytes: Option<u64>,
+    pub host: Option<HostMemory>,
 }
 
 pub struct Row {
@@ -25,6 +38,8 @@ pub struct Row {
     pub times: Vec<Duration>,
     /// Of one repetition.
     pub cost: Cost,
+    /// After the last repetition.
+    pub host: Option<HostMemory>,
 }
 
 /// Measures all rows; `told` hears of each before it starts.
@@ -44,7 +59,8 @@ pub fn measure(
         let test = format!("pp{tokens}");
         told(&test);
         let mut run = |i| time_prompt(session, tokens, decoder.vocab, i);
-        rows.push(Row { test, tokens, times: repeat(options.repetitions, &mut run)?, cost });
+        let times = repeat(options.repetitions, &mut run)?;
+        rows.push(Row { test, tokens, times, cost, host: host::memory() });
     }
     for &tokens in options.generate.iter().filter(|&&n| n > 0) {
         let depth = options.depth.max(1);
@@ -53,7 +69,8 @@ pub fn measure(
         let test = if options.depth > 0 { format!("tg{tokens}@{depth}") } else { format!("tg{tokens}") };
         told(&test);
         let mut run = |i| time_answer(session, depth, tokens, decoder.vocab, i);
-        rows.push(Row { test, tokens, times: repeat(options.repetitions, &mut run)?, cost });
+        let times = repeat(options.repetitions, &mut run)?;
+        rows.push(Row { test, tokens, times, cost, host: host::memory() });
     }
     Ok(rows)
 }
@@ -190,6 +207,13 @@ impl Row {
             "cache_bytes_per_token": self.a_token(self.cost.cache_bytes),
             "dispatches_per_token": self.a_token(self.cost.dispatches),
             "barriers_per_token": self.a_token(self.cost.barriers),
+            "memory": {
+                "allocated_bytes": head.memory.allocated.map(|a| a.now_bytes),
+                "allocated_peak_bytes": head.memory.allocated.map(|a| a.peak_bytes),
+                "driver_bytes": head.memory.driver_bytes,
+                "host_loaded": head.memory.host,
+                "host_after": self.host,
+            },
         })
     }
 }
@@ -247,8 +271,9 @@ mod tests {
     fn rows_print_as_markdown_csv_and_json() {
         let ms = Duration::from_millis;
         let cost = Cost { dispatches: 20, barriers: 10, weight_bytes: 4_000_000, cache_bytes: 0 };
-        let rows = [Row { test: "tg2".into(), tokens: 2, times: vec![ms(20), ms(10), ms(40)], cost }];
-        let head = Head { model: "m", precision: "fp16", device: "soft, \"x\"" };
+        let rows = [Row { test: "tg2".into(), tokens: 2, times: vec![ms(20), ms(10), ms(40)], cost, host: None }];
+        let memory = Memory::default();
+        let head = Head { model: "m", precision: "fp16", device: "soft, \"x\"", memory };
         let md = print(&head, &rows, Table::Md);
         let last = "| m | fp16 | soft, \"x\" | tg2 | 100.00 | 50.00 | 200.00 | 10.000 | 2.00 | 0.2 | 10.0 | 5.0 |";
         assert_eq!(md.lines().last(), Some(last));

@@ -3,7 +3,7 @@
 #![allow(unsafe_code)]
 
 use crate::device::Device;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, Result};
 use crate::memory::Buffer;
 use ash::vk;
 use std::any::Any;
@@ -213,13 +213,15 @@ pub(crate) fn submit(device: &Device, commands: &[Arc<Recorded>]) -> Result<Tick
     // SAFETY: `with` holds the queue's lock; the command buffers are recorded for this family with simultaneous use, the fence
     // is new, and the ticket keeps all of them until the fence has signalled.
     let result = queue.with(|_| unsafe { (fns.v1_0.queue_submit)(queue.handle(), 1, &info, fence.handle()) });
+    accepted(result)?;
+    Ok(Ticket { fence, _commands: commands.to_vec(), done: false })
+}
+
+/// What the driver said to a submission.
+fn accepted(result: vk::Result) -> Result<()> {
     match result {
-        vk::Result::SUCCESS => Ok(Ticket { fence, _commands: commands.to_vec(), done: false }),
-        vk::Result::ERROR_DEVICE_LOST => Err(Error::vulkan("submitting", vulkano::VulkanError::DeviceLost)),
-        vk::Result::ERROR_OUT_OF_DEVICE_MEMORY => {
-            Err(Error::vulkan("submitting", vulkano::VulkanError::OutOfDeviceMemory))
-        }
-        other => Err(Error::new(Kind::Other, format!("submitting: {other:?}"))),
+        vk::Result::SUCCESS => Ok(()),
+        error => Err(Error::vulkan("submitting", vulkano::VulkanError::from(error))),
     }
 }
 
@@ -245,5 +247,24 @@ impl Drop for Ticket {
             // Nobody is left to tell; a lost device has stopped using the commands too.
             let _ = self.fence.wait(None);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Kind;
+
+    #[test]
+    fn a_lost_device_and_memory_that_ran_out_have_their_own_exit_codes() {
+        assert!(accepted(vk::Result::SUCCESS).is_ok());
+        let refused = |result| accepted(result).unwrap_err();
+        let lost = refused(vk::Result::ERROR_DEVICE_LOST);
+        assert_eq!((lost.kind, lost.exit_code()), (Kind::DeviceLost, 8));
+        assert!(lost.to_string().starts_with("submitting: the device was lost; "), "{lost}");
+        assert_eq!(refused(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY).exit_code(), 7);
+        // Found while waiting, it is the same error.
+        let waiting = Error::vulkan("waiting for the device", vulkano::VulkanError::DeviceLost);
+        assert_eq!(waiting.exit_code(), 8);
     }
 }

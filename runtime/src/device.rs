@@ -2,6 +2,7 @@
 //! missing loader, driver or feature is one clear line; a CPU device is never taken silently.
 
 use crate::error::{Error, Kind, Result};
+use crate::memory::{Allocated, Ledger};
 use std::sync::{Arc, Mutex, PoisonError};
 use vulkano::command_buffer::allocator::StandardCommandBufferAllocator;
 use vulkano::device::physical::{PhysicalDevice, PhysicalDeviceType};
@@ -11,7 +12,7 @@ use vulkano::instance::debug::{
     DebugUtilsMessengerCreateInfo,
 };
 use vulkano::instance::{Instance, InstanceCreateFlags, InstanceCreateInfo, InstanceExtensions};
-use vulkano::{Version, VulkanLibrary};
+use vulkano::{Version, VulkanLibrary, VulkanObject};
 
 /// Which device is wanted.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -85,6 +86,7 @@ pub(crate) struct Inner {
     pub limits: Limits,
     info: Info,
     warning: Option<String>,
+    pub ledger: Ledger,
     messages: Arc<Mutex<Vec<String>>>,
     _messenger: Option<DebugUtilsMessenger>,
 }
@@ -126,7 +128,17 @@ impl Device {
         let commands = Arc::new(StandardCommandBufferAllocator::new(vk.clone(), Default::default()));
         let only_cpu = info.kind == "cpu" && options.pick == Pick::Auto;
         let warning = only_cpu.then(|| format!("no GPU found: running on the CPU device '{}'", info.name));
-        let inner = Inner { vk, queue, commands, limits, info, warning, messages, _messenger: messenger };
+        let inner = Inner {
+            vk,
+            queue,
+            commands,
+            limits,
+            info,
+            warning,
+            ledger: Ledger::default(),
+            messages,
+            _messenger: messenger,
+        };
         Ok(Device { inner: Arc::new(inner) })
     }
 
@@ -136,6 +148,30 @@ impl Device {
 
     pub fn limits(&self) -> &Limits {
         &self.inner.limits
+    }
+
+    /// Bytes of buffers that live on this device, by our own count.
+    pub fn allocated(&self) -> Allocated {
+        self.inner.ledger.read()
+    }
+
+    /// Bytes of device-local memory that the driver says this process uses; none where it does not say (VK_EXT_memory_budget).
+    #[allow(unsafe_code)]
+    pub fn driver_bytes(&self) -> Option<u64> {
+        let vk = &self.inner.vk;
+        if !vk.enabled_extensions().ext_memory_budget {
+            return None;
+        }
+        let physical = vk.physical_device();
+        let mut budget = ash::vk::PhysicalDeviceMemoryBudgetPropertiesEXT::default();
+        let mut properties = ash::vk::PhysicalDeviceMemoryProperties2::default().push_next(&mut budget);
+        let read = physical.instance().fns().v1_1.get_physical_device_memory_properties2;
+        // SAFETY: the handle is alive, both structures are initialised and chained, and the device supports the extension.
+        unsafe { read(physical.handle(), &mut properties) };
+        let heaps = &physical.memory_properties().memory_heaps;
+        let local =
+            |h: &vulkano::memory::MemoryHeap| h.flags.intersects(vulkano::memory::MemoryHeapFlags::DEVICE_LOCAL);
+        Some(heaps.iter().zip(budget.heap_usage).filter(|(h, _)| local(h)).map(|(_, bytes)| bytes).sum())
     }
 
     /// One line that the user should see on stderr.
@@ -332,6 +368,7 @@ fn features(have: &DeviceFeatures) -> DeviceFeatures {
 
 fn extensions(have: &DeviceExtensions) -> DeviceExtensions {
     DeviceExtensions {
+        ext_memory_budget: have.ext_memory_budget,
         khr_cooperative_matrix: have.khr_cooperative_matrix,
         khr_portability_subset: have.khr_portability_subset,
         ..DeviceExtensions::empty()

@@ -5,7 +5,7 @@ use crate::check::check;
 use crate::commands::{self, Recorded, Scope, Tape, Ticket};
 use crate::device::Device;
 use crate::error::{Error, Kind, Result};
-use crate::layout::{GUARD_WORD, Layout};
+use crate::layout::{GUARD_WORD, Layout, ring_bytes, token_bytes};
 use crate::memory::{self, Buffer, Home, Region, Uploader};
 use crate::program::{Bucket, Program};
 use crate::recorder::{Addresses, Code, Part, Pipelines, RecordOptions, Recorder, Recording};
@@ -89,15 +89,14 @@ impl Engine {
         let pipelines = Pipelines::new(device, &program, code)?;
         let slab = |(i, &bytes): (usize, &u64)| Buffer::new(device, bytes, Home::Device, layout.slab_name(i));
         let slabs: Vec<Buffer> = layout.slabs.iter().enumerate().map(slab).collect::<Result<_>>()?;
-        let rows = program.buckets.iter().map(|b| u64::from(b.rows)).max().unwrap_or(1);
         let mut tape = Tape::new(device)?;
         tape.barrier(Scope::All, Scope::Host);
         let mut engine = Engine {
             recordings: HashMap::new(),
             tail: tape.end()?,
             step: Buffer::new(device, size_of::<Step>() as u64, Home::Shared, "the step")?,
-            tokens: Buffer::new(device, rows * 4, Home::Shared, "token ids")?,
-            ring: Buffer::new(device, u64::from(RING) * 4, Home::Readback, "sampled tokens")?,
+            tokens: Buffer::new(device, token_bytes(&program), Home::Shared, "token ids")?,
+            ring: Buffer::new(device, ring_bytes(), Home::Readback, "sampled tokens")?,
             device: device.clone(),
             program,
             pipelines,

@@ -5,6 +5,7 @@ use crate::device::{Device, Limits};
 use crate::error::{Error, Kind, Result};
 use crate::memory::{Region, human, place};
 use crate::program::{Elem, Port, Program};
+use crate::step::{RING, Step};
 
 /// Fills guards: NaN as f32 and as two f16, absurd as an index.
 pub(crate) const GUARD_WORD: u32 = 0x7fc0_7e01;
@@ -38,6 +39,8 @@ pub struct MemoryPlan {
     pub arena_bytes: u64,
     /// Ports of raw runs and logits.
     pub ports_bytes: u64,
+    /// `Step`, token ids and the ring.
+    pub loop_bytes: u64,
     /// All device memory, alignment included.
     pub total_bytes: u64,
 }
@@ -130,10 +133,20 @@ impl Layout {
     }
 }
 
+/// Token ids of the largest bucket.
+pub(crate) fn token_bytes(program: &Program) -> u64 {
+    program.buckets.iter().map(|b| u64::from(b.rows)).max().unwrap_or(1).max(1) * 4
+}
+
+pub(crate) fn ring_bytes() -> u64 {
+    u64::from(RING) * 4
+}
+
 /// What an engine for this program would allocate on a device of these limits.
 pub fn memory_plan(program: &Program, limits: &Limits) -> Result<MemoryPlan> {
     let layout = Layout::new(program, limits, 0)?;
     let sum = |regions: &[Region]| regions.iter().map(|r| r.bytes).sum::<u64>();
+    let loop_bytes = size_of::<Step>() as u64 + token_bytes(program) + ring_bytes();
     let ports: u64 = layout.ports.iter().map(|p| sum(&p.inputs) + sum(&p.outputs)).sum();
     Ok(MemoryPlan {
         weights_bytes: sum(&layout.weights),
@@ -141,7 +154,8 @@ pub fn memory_plan(program: &Program, limits: &Limits) -> Result<MemoryPlan> {
         states_bytes: sum(&layout.states),
         arena_bytes: layout.arena.bytes,
         ports_bytes: ports + layout.logits.bytes,
-        total_bytes: layout.slabs.iter().sum(),
+        loop_bytes,
+        total_bytes: layout.slabs.iter().sum::<u64>() + loop_bytes,
     })
 }
 
@@ -190,7 +204,7 @@ mod tests {
         let plan = memory_plan(&program(), &limits(1536)).unwrap();
         assert_eq!((plan.weights_bytes, plan.weights_segments), (1610, 2));
         assert_eq!((plan.states_bytes, plan.arena_bytes, plan.ports_bytes), (512, 700, 30));
-        assert_eq!(plan.total_bytes, 1024 + (768 + 256) + (512 + 768 + 256) + 256);
+        assert_eq!(plan.total_bytes, 1024 + (768 + 256) + (512 + 768 + 256) + 256 + plan.loop_bytes);
         assert_eq!(memory_plan(&program(), &limits(1 << 20)).unwrap().weights_segments, 1);
     }
 

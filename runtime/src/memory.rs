@@ -6,6 +6,7 @@ use crate::commands::{self, Scope, Tape, Ticket};
 use crate::device::Device;
 use crate::error::{Error, Kind, Result};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use vulkano::buffer::sys::RawBuffer;
 use vulkano::buffer::{BufferCreateInfo, BufferMemory, BufferUsage};
 use vulkano::device::physical::PhysicalDevice;
@@ -27,10 +28,53 @@ pub(crate) enum Home {
     Staging,
 }
 
+/// Bytes that we have allocated on a device, in whatever memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Allocated {
+    pub now_bytes: u64,
+    /// Most at one time.
+    pub peak_bytes: u64,
+}
+
+/// Keeps [`Allocated`].
+#[derive(Default)]
+pub(crate) struct Ledger {
+    now: AtomicU64,
+    peak: AtomicU64,
+}
+
+impl Ledger {
+    pub fn read(&self) -> Allocated {
+        Allocated { now_bytes: self.now.load(Ordering::Relaxed), peak_bytes: self.peak.load(Ordering::Relaxed) }
+    }
+}
+
+/// An allocation in a ledger, while it lives.
+struct Entry {
+    device: Device,
+    bytes: u64,
+}
+
+impl Entry {
+    fn new(device: &Device, bytes: u64) -> Arc<Entry> {
+        let ledger = &device.inner.ledger;
+        let now = ledger.now.fetch_add(bytes, Ordering::Relaxed) + bytes;
+        ledger.peak.fetch_max(now, Ordering::Relaxed);
+        Arc::new(Entry { device: device.clone(), bytes })
+    }
+}
+
+impl Drop for Entry {
+    fn drop(&mut self) {
+        self.device.inner.ledger.now.fetch_sub(self.bytes, Ordering::Relaxed);
+    }
+}
+
 /// A buffer with memory of its own.
 #[derive(Clone)]
 pub(crate) struct Buffer {
     pub vk: Arc<vulkano::buffer::Buffer>,
+    _entry: Arc<Entry>,
     bytes: u64,
     address: u64,
     mapped: bool,
@@ -55,10 +99,11 @@ impl Buffer {
         let needs = *raw.memory_requirements();
         let memory = allocate(device, &needs, home, &doing)?;
         let mapped = memory.mapping_state().is_some();
+        let entry = Entry::new(device, needs.layout.size());
         let buffer =
             raw.bind_memory(ResourceMemory::new_dedicated(memory)).map_err(|(e, _, _)| Error::vulkan(&doing, e))?;
         let address = buffer.device_address().map_err(|e| Error::new(Kind::Other, format!("{doing}: {e}")))?.get();
-        Ok(Buffer { vk: Arc::new(buffer), bytes, address, mapped })
+        Ok(Buffer { vk: Arc::new(buffer), _entry: entry, bytes, address, mapped })
     }
 
     pub fn bytes(&self) -> u64 {

@@ -6,6 +6,7 @@ use crate::commands::{Recorded, Scope, Tape};
 use crate::device::Device;
 use crate::error::{Error, Kind, Result};
 use crate::program::{Arg, Bucket, Phase, Program};
+use crate::spirv;
 use std::borrow::Cow;
 use std::sync::Arc;
 use vulkano::pipeline::layout::{PipelineLayoutCreateInfo, PushConstantRange};
@@ -141,6 +142,13 @@ impl Pipelines {
 
 fn pipeline(device: &Device, layout: &Arc<PipelineLayout>, code: &Code) -> Result<Arc<ComputePipeline>> {
     let vk = &device.inner.vk;
+    if let Code::Words(words) = code {
+        let (needed, found) = (spirv::shared_bytes(words), u64::from(device.limits().shared_bytes));
+        if needed > found {
+            let what = format!("takes {needed} bytes of shared memory, device '{}' has {found}", device.info().name);
+            return Err(Error::new(Kind::Unfit, what).hint("choose another with --device"));
+        }
+    }
     let module = match code {
         Code::Load(load) => load(vk.clone()),
         Code::Words(words) => module(device, words),

@@ -3,8 +3,10 @@
 mod common;
 
 use common::*;
+use onnxcast_runtime::device::{Device, Options as DeviceOptions};
 use onnxcast_runtime::engine::{Engine, Options};
 use onnxcast_runtime::error::Kind;
+use onnxcast_runtime::layout::memory_plan;
 use onnxcast_runtime::program::*;
 use onnxcast_runtime::raw::{Array, Data};
 use onnxcast_runtime::recorder::{Part, RecordOptions};
@@ -98,6 +100,25 @@ fn timings_name_every_dispatch_and_add_up() {
     assert_eq!((rows[3].kernel.as_str(), rows[3].note.as_str()), ("add_f32_1000", "layer 1 add"));
     let end = rows.last().map(|r| r.start_ns + r.ns).unwrap();
     assert!(end > 0.0 && (rows.iter().map(|r| r.ns).sum::<f64>() - end).abs() < 1.0, "{rows:?}");
+}
+
+#[test]
+fn the_memory_plan_is_what_an_engine_allocates_and_nothing_outlives_it() {
+    let device = Device::open(&DeviceOptions::default()).unwrap();
+    let (program, code, weights) = layered(5000);
+    let plan = memory_plan(&program, device.limits()).unwrap();
+    let source = WeightSource::Bytes(weights);
+    let options = Options { staging: true, ..Default::default() };
+    let mut engine = Engine::new(&device, program, &code, &source, options, &mut |_, _| {}).unwrap();
+    let loaded = device.allocated();
+    assert_eq!(loaded.now_bytes, plan.total_bytes);
+    assert!(loaded.peak_bytes > loaded.now_bytes, "staging buffers are gone: {loaded:?}");
+    let values = vec![1.0; 5000];
+    engine.run_raw(0, &[("x", &Array::f32(&[5000], &values))]).unwrap();
+    assert_eq!(device.allocated().now_bytes, loaded.now_bytes);
+    eprintln!("allocated {}, the driver says {:?}", loaded.now_bytes, device.driver_bytes());
+    drop(engine);
+    assert_eq!(device.allocated().now_bytes, 0);
 }
 
 #[test]

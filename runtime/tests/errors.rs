@@ -60,6 +60,27 @@ fn a_kernel_that_needs_an_absent_feature_is_named_with_the_feature() {
 }
 
 #[test]
+fn a_workgroup_or_shared_memory_over_the_limits_is_refused_before_a_pipeline_is_made() {
+    let wide = format!("{OK} layout(local_size_x = 1024, local_size_y = 64) in; void main() {{ y.v[0] = 1.0; }}");
+    let error = refused(single(&wide, 4));
+    assert!(
+        error.to_string().contains("the_kernel") && error.to_string().contains("max_compute_work_group"),
+        "{error}"
+    );
+    assert_eq!((error.kind, error.exit_code()), (Kind::Unfit, 4));
+    let large = format!(
+        "{OK} layout(local_size_x = 1) in; shared float s[1 << 20];
+        void main() {{ s[gl_WorkGroupID.x] = y.v[1]; y.v[0] = s[gl_WorkGroupID.x ^ 1]; }}"
+    );
+    let error = refused(single(&large, 4));
+    assert!(
+        error.to_string().contains("the_kernel") && error.to_string().contains("4194304 bytes of shared"),
+        "{error}"
+    );
+    assert_eq!(error.kind, Kind::Unfit);
+}
+
+#[test]
 fn what_no_buffer_can_hold_is_refused_with_both_sizes() {
     let glsl = format!("{OK} layout(local_size_x = 1) in; void main() {{ y.v[0] = 1.0; }}");
     let error = refused(single(&glsl, device().limits().max_buffer_bytes + 1));

@@ -5,6 +5,7 @@ use onnxcast::graph::{Graph, Mask, Norm, Rotary, UnaryOp};
 use onnxcast::plan::{Call, Precision, kernels};
 use onnxcast::shaders;
 use onnxcast_runtime::program::Kernel;
+use onnxcast_runtime::spirv::shared_bytes;
 use std::process::Command;
 
 const RMS: Option<Norm> = Some(Norm::Rms { eps: 1e-5 });
@@ -42,9 +43,14 @@ fn validate(words: &[u32]) -> Option<Result<(), String>> {
     Some(if out.status.success() { Ok(()) } else { Err(said) })
 }
 
-/// Compiles a kernel and fails where spirv-val objects. True when it was validated.
+/// Shared memory that every Vulkan device has.
+const SHARED_BYTES: u64 = 16 << 10;
+
+/// Compiles a kernel and fails where spirv-val objects or where a device may lack the shared memory. True when it was validated.
 pub fn compile(kernel: &Kernel) -> (Vec<u32>, bool) {
     let words = shaders::compile(kernel).unwrap_or_else(|e| panic!("{e}"));
+    let shared = shared_bytes(&words);
+    assert!(shared <= SHARED_BYTES, "{} {:?}: {shared} bytes of shared memory", kernel.name, kernel.defines);
     let said = validate(&words);
     let validated = said.is_some();
     said.unwrap_or(Ok(())).unwrap_or_else(|e| panic!("{} {:?}: {e}", kernel.name, kernel.defines));

@@ -17,7 +17,7 @@ use crate::model::Model;
 use crate::recorder::Part;
 use crate::session::{self, Session};
 use crate::verify::{self, Case, Golden, Report};
-use crate::{bench, device, npz};
+use crate::{bench, device, host, npz};
 
 /// A model and what its flags say about the device.
 pub struct Call<'a> {
@@ -59,10 +59,16 @@ impl Call<'_> {
     pub fn bench(&self, options: &args::Bench, out: &mut Out) -> Result<()> {
         let mut session = self.session(false, false)?;
         let device = session.device_name().to_owned();
+        let opened = session.engine().device();
+        let memory = bench::Memory {
+            allocated: Some(opened.allocated()),
+            driver_bytes: opened.driver_bytes(),
+            host: host::memory(),
+        };
         let mut told = |test: &str| remark_to_person(&format!("{test} …"));
         let rows = bench::measure(&mut session, self.setting.program, options, &mut told)?;
-        let head =
-            bench::Head { model: &self.setting.program.name, precision: self.model.card.precision, device: &device };
+        let model = &self.setting.program.name;
+        let head = bench::Head { model, precision: self.model.card.precision, device: &device, memory };
         out.line(&bench::print(&head, &rows, options.output))
     }
 

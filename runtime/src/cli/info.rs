@@ -108,6 +108,7 @@ impl<'a> Info<'a> {
         line("states", format!("{:>10}", human(plan.states_bytes)));
         line("activations", format!("{:>10}", human(plan.arena_bytes)));
         line("in and out", format!("{:>10}", human(plan.ports_bytes)));
+        line("token loop", format!("{:>10}", human(plan.loop_bytes)));
         line("in all", format!("{:>10}", human(plan.total_bytes)));
         out.push_str(&format!("device {} ({}, Vulkan {}, {})\n", info.name, info.kind, info.api, info.driver));
         out.push_str(&format!("  {:<16}{:>12}{:>12}\n", "", "needed", "found"));
@@ -147,7 +148,8 @@ impl<'a> Info<'a> {
                 out["memory"] = json!({
                     "weights_bytes": plan.weights_bytes, "weights_segments": plan.weights_segments,
                     "states_bytes": plan.states_bytes, "arena_bytes": plan.arena_bytes,
-                    "ports_bytes": plan.ports_bytes, "total_bytes": plan.total_bytes,
+                    "ports_bytes": plan.ports_bytes, "loop_bytes": plan.loop_bytes,
+                    "total_bytes": plan.total_bytes,
                 });
                 let row = |n: &Need| json!({"what": n.what, "needed": n.needed, "found": n.found, "met": n.met()});
                 out["limits"] = needs(program, limits, plan).iter().map(row).collect();

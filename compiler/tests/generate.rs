@@ -9,7 +9,7 @@ use onnxcast_runtime::engine::{self, Engine};
 use onnxcast_runtime::npz;
 use onnxcast_runtime::program::Kernel;
 use onnxcast_runtime::recorder::{Code, Part, RecordOptions};
-use onnxcast_runtime::step::{MAX_STOPS, Step};
+use onnxcast_runtime::step::Step;
 use onnxcast_runtime::weights::WeightSource;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -86,9 +86,7 @@ fn generate(engine: &mut Engine, context: u32, prompt: &[u32], count: u32) -> Ve
             produced: 0,
             limit: count,
             context,
-            stop_count: 0,
-            reserved: 0,
-            stops: [0; MAX_STOPS],
+            ..bytemuck::Zeroable::zeroed()
         };
         engine.set_step(&step).unwrap();
         engine.set_tokens(piece).unwrap();

@@ -11,7 +11,7 @@ use crate::cost::{self, Cost};
 use crate::error::{Error, Result};
 use crate::host::{self, HostMemory};
 use crate::memory::Allocated;
-use crate::program::Program;
+use crate::program::{Part, Program};
 
 /// What stands in front of every row.
 pub struct Head<'a> {
@@ -55,7 +55,7 @@ pub fn measure(
     let mut rows = Vec::new();
     for &tokens in options.prompt.iter().filter(|&&n| n > 0) {
         fits(tokens, 0, decoder.context)?;
-        let cost = cost::prompt(program, tokens).unwrap_or_default();
+        let cost = cost::prompt(program, tokens, Part::Whole).unwrap_or_default();
         let test = format!("pp{tokens}");
         told(&test);
         let mut run = |i| time_prompt(session, tokens, decoder.vocab, i);
@@ -65,7 +65,7 @@ pub fn measure(
     for &tokens in options.generate.iter().filter(|&&n| n > 0) {
         let depth = options.depth.max(1);
         fits(depth, tokens, decoder.context)?;
-        let cost = cost::answer(program, depth, tokens).unwrap_or_default();
+        let cost = cost::answer(program, depth, tokens, Part::Whole).unwrap_or_default();
         let test = if options.depth > 0 { format!("tg{tokens}@{depth}") } else { format!("tg{tokens}") };
         told(&test);
         let mut run = |i| time_answer(session, depth, tokens, decoder.vocab, i);

@@ -92,10 +92,10 @@ fn check_arg(program: &Program, bucket: &Bucket, arg: Arg) -> Result<()> {
         Arg::Input(i) => within("input", i.into(), bucket.inputs.len() as u64),
         Arg::Output(i) => within("output", i.into(), bucket.outputs.len() as u64),
         Arg::Arena(offset) => within("arena byte", offset, bucket.arena_bytes),
-        Arg::Tokens | Arg::Logits | Arg::Ring if program.decoder.is_none() => {
+        Arg::Tokens | Arg::Logits | Arg::Ring | Arg::History if program.decoder.is_none() => {
             Err(wrong(format!("{arg:?} is used, but the program is no decoder")))
         }
-        Arg::Column(_) | Arg::Step | Arg::Tokens | Arg::Logits | Arg::Ring => Ok(()),
+        Arg::Column(_) | Arg::Step | Arg::Tokens | Arg::Logits | Arg::Ring | Arg::History => Ok(()),
     }
 }
 

@@ -146,11 +146,12 @@ impl Tape {
         self.keep.push(to.vk.clone());
     }
 
-    /// Writes bytes that travel with the commands, from byte 0 on, as far as the buffer reaches.
-    pub fn update(&mut self, to: &Buffer, bytes: &[u8]) {
+    /// Writes bytes that travel with the commands, from `at` on, as far as the buffer reaches; both are multiples of 4.
+    pub fn update(&mut self, to: &Buffer, at: u64, bytes: &[u8]) {
         /// What one command may carry.
         const MOST: usize = 65536;
-        let bytes = &bytes[..bytes.len().min(to.bytes() as usize) / 4 * 4];
+        let at = at / 4 * 4;
+        let bytes = &bytes[..bytes.len().min(to.bytes().saturating_sub(at) as usize) / 4 * 4];
         let fns = self.device.inner.vk.fns();
         for (i, piece) in bytes.chunks(MOST).enumerate() {
             // SAFETY: the buffer has transfer usage and is kept alive below; offset and length are multiples of 4 inside
@@ -159,7 +160,7 @@ impl Tape {
                 (fns.v1_0.cmd_update_buffer)(
                     self.commands.handle(),
                     to.vk.handle(),
-                    (i * MOST) as u64,
+                    at + (i * MOST) as u64,
                     piece.len() as u64,
                     piece.as_ptr().cast(),
                 );

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::program::{Arg, Bucket, Phase, Program};
+use crate::program::{Arg, Bucket, Part, Program};
 
 /// Totals of one or several runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -31,11 +31,11 @@ impl Cost {
     }
 }
 
-/// One run of a bucket; `head` is false for a chunk that is not a prompt's last. The cache is left out.
-pub fn run(program: &Program, bucket: &Bucket, head: bool) -> Cost {
+/// One run of a bucket. The cache is left out.
+pub fn run(program: &Program, bucket: &Bucket, part: Part) -> Cost {
     let mut cost = Cost::default();
     let (mut whole, mut rows) = (BTreeSet::new(), 0);
-    for block in bucket.blocks.iter().filter(|b| head || b.phase == Phase::Body) {
+    for block in bucket.blocks.iter().filter(|b| part.has(b.phase)) {
         let repetitions = block.table.len() as u64;
         cost.dispatches += repetitions * block.dispatches.len() as u64;
         cost.barriers += repetitions * block.dispatches.iter().filter(|d| d.barrier).count() as u64;
@@ -84,21 +84,21 @@ pub fn cache_row_bytes(program: &Program) -> u64 {
     caches.map(|s| s.bytes / u64::from(context)).sum()
 }
 
-/// A prompt of `tokens` in an empty cache; none where the program is no decoder.
-pub fn prompt(program: &Program, tokens: u32) -> Option<Cost> {
+/// A prompt of `tokens` in an empty cache, its last chunk run as `part`; none where the program is no decoder.
+pub fn prompt(program: &Program, tokens: u32, part: Part) -> Option<Cost> {
     let bucket = program.buckets.get(program.decoder.as_ref()?.prefill as usize)?;
     let rows = bucket.rows.max(1);
     let chunks = u64::from(tokens.div_ceil(rows).max(1));
-    let cost = run(program, bucket, true).plus(run(program, bucket, false), chunks - 1);
+    let cost = run(program, bucket, part).plus(run(program, bucket, Part::Body), chunks - 1);
     // A chunk reads the rows before its end.
     let read: u64 = (1..=chunks).map(|c| (c * u64::from(rows)).min(u64::from(tokens))).sum();
     Some(Cost { cache_bytes: read * cache_row_bytes(program), ..cost })
 }
 
-/// `tokens` decode steps behind `depth` rows of cache; none where the program is no decoder.
-pub fn answer(program: &Program, depth: u32, tokens: u32) -> Option<Cost> {
+/// `tokens` decode steps of a part behind `depth` rows of cache; none where the program is no decoder.
+pub fn answer(program: &Program, depth: u32, tokens: u32, part: Part) -> Option<Cost> {
     let bucket = program.buckets.get(program.decoder.as_ref()?.decode as usize)?;
-    let cost = Cost::default().plus(run(program, bucket, true), u64::from(tokens));
+    let cost = Cost::default().plus(run(program, bucket, part), u64::from(tokens));
     let read: u64 = (1..=u64::from(tokens)).map(|t| u64::from(depth) + t).sum();
     Some(Cost { cache_bytes: read * cache_row_bytes(program), ..cost })
 }
@@ -106,7 +106,7 @@ pub fn answer(program: &Program, depth: u32, tokens: u32) -> Option<Cost> {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::program::{Block, Decoder, Dispatch, Elem, Kernel, State, Tensor};
+    use crate::program::{Block, Decoder, Dispatch, Elem, Kernel, Phase, State, Tensor};
 
     fn kernel(source: &'static str) -> Kernel {
         Kernel { name: source.into(), source: source.into(), defines: vec![].into(), args: 2, writes: 2 }
@@ -155,26 +155,29 @@ pub(crate) mod tests {
 
     #[test]
     fn a_decode_step_reads_every_weight_once_and_one_row_of_the_embedding() {
-        let cost = run(&toy(), &toy().buckets[1], true);
+        let cost = run(&toy(), &toy().buckets[1], Part::Whole);
         assert_eq!(cost, Cost { dispatches: 4, barriers: 3, weight_bytes: 1000 + 64 + 64 + 100, cache_bytes: 0 });
     }
 
     #[test]
     fn a_prompt_runs_its_head_once_however_many_chunks_it_has() {
-        let cost = prompt(&toy(), 17).unwrap();
+        let cost = prompt(&toy(), 17, Part::Whole).unwrap();
         assert_eq!((cost.dispatches, cost.barriers), (3 + 3 + 4, 2 + 2 + 3));
         assert_eq!(cost.cache_bytes, (8 + 16 + 17) * 8);
     }
 
     #[test]
     fn an_answer_reads_a_growing_cache() {
-        let cost = answer(&toy(), 5, 2).unwrap();
+        let cost = answer(&toy(), 5, 2, Part::Whole).unwrap();
         assert_eq!((cost.dispatches, cost.cache_bytes), (8, (6 + 7) * 8));
     }
 
     #[test]
     fn a_graph_that_is_no_decoder_has_no_tokens_to_count() {
         let program = Program { decoder: None, ..toy() };
-        assert_eq!((prompt(&program, 1), answer(&program, 0, 1), cache_row_bytes(&program)), (None, None, 0));
+        assert_eq!(
+            (prompt(&program, 1, Part::Whole), answer(&program, 0, 1, Part::Whole), cache_row_bytes(&program)),
+            (None, None, 0)
+        );
     }
 }

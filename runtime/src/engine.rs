@@ -5,7 +5,7 @@ use crate::check::check;
 use crate::commands::{self, Recorded, Scope, Tape, Ticket};
 use crate::device::Device;
 use crate::error::{Error, Kind, Result};
-use crate::layout::{GUARD_WORD, Layout, ring_bytes, token_bytes};
+use crate::layout::{GUARD_WORD, Layout, history_bytes, ring_bytes, token_bytes};
 use crate::memory::{self, Buffer, Home, Region, Uploader};
 use crate::program::{Bucket, Program};
 use crate::recorder::{Addresses, Code, Part, Pipelines, RecordOptions, Recorder, Recording};
@@ -61,6 +61,7 @@ pub struct Engine {
     step: Buffer,
     tokens: Buffer,
     ring: Buffer,
+    history: Buffer,
     options: Options,
     pub(crate) counters: Counters,
 }
@@ -97,6 +98,7 @@ impl Engine {
             step: Buffer::new(device, size_of::<Step>() as u64, Home::Shared, "the step")?,
             tokens: Buffer::new(device, token_bytes(&program), Home::Shared, "token ids")?,
             ring: Buffer::new(device, ring_bytes(), Home::Readback, "sampled tokens")?,
+            history: Buffer::new(device, history_bytes(&program), Home::Device, "the context's tokens")?,
             device: device.clone(),
             program,
             pipelines,
@@ -203,13 +205,15 @@ impl Engine {
         self.submit(&commands)
     }
 
-    /// Commands that set `Step` and token ids when the queue comes to them.
+    /// Commands that set `Step`, token ids and their part of the history when the queue comes to them.
     fn feed(&mut self, step: &Step, tokens: &[u32]) -> Result<Arc<Recorded>> {
         let mut tape = Tape::new(&self.device)?;
         tape.barrier(Scope::All, Scope::All);
-        tape.update(&self.step, bytemuck::bytes_of(step));
-        tape.update(&self.tokens, bytemuck::cast_slice(tokens));
-        self.counters.to_device_bytes += size_of::<Step>() as u64 + tokens.len() as u64 * 4;
+        let ids = bytemuck::cast_slice(tokens);
+        tape.update(&self.step, 0, bytemuck::bytes_of(step));
+        tape.update(&self.tokens, 0, ids);
+        tape.update(&self.history, u64::from(step.pos) * 4, ids);
+        self.counters.to_device_bytes += size_of::<Step>() as u64 + 2 * ids.len() as u64;
         tape.end()
     }
 
@@ -242,6 +246,7 @@ impl Engine {
             tokens: self.tokens.address(),
             logits: self.address(&self.layout.logits),
             ring: self.ring.address(),
+            history: self.history.address(),
         };
         let Engine { device, program, pipelines, .. } = self;
         Recorder { device, program, pipelines, options: self.options.record }.record(bucket, part, &addresses)
@@ -283,9 +288,10 @@ impl Engine {
     pub fn ring_range(&mut self, first: u32, count: u32) -> Result<Vec<u32>> {
         let mut out = vec![0u32; count as usize];
         self.counters.to_host_bytes += u64::from(count) * 4;
-        for (i, token) in out.iter_mut().enumerate() {
-            let at = first.wrapping_add(i as u32) % RING;
-            self.ring.read(u64::from(at) * 4, bytemuck::bytes_of_mut(token))?;
+        let mut at = first % RING;
+        for piece in pieces(&mut out, at) {
+            self.ring.read(u64::from(at) * 4, bytemuck::cast_slice_mut(piece))?;
+            at = 0;
         }
         Ok(out)
     }
@@ -364,6 +370,12 @@ impl Engine {
         }
         Ok(())
     }
+}
+
+/// Entries of the ring from `at` on, cut where it begins anew.
+fn pieces(entries: &mut [u32], at: u32) -> impl Iterator<Item = &mut [u32]> {
+    let (first, rest) = entries.split_at_mut(entries.len().min((RING - at) as usize));
+    std::iter::once(first).chain(rest.chunks_mut(RING as usize))
 }
 
 impl Drop for Engine {

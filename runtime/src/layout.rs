@@ -138,6 +138,11 @@ pub(crate) fn token_bytes(program: &Program) -> u64 {
     program.buckets.iter().map(|b| u64::from(b.rows)).max().unwrap_or(1).max(1) * 4
 }
 
+/// The context's tokens.
+pub(crate) fn history_bytes(program: &Program) -> u64 {
+    program.decoder.as_ref().map_or(1, |d| u64::from(d.context)) * 4
+}
+
 pub(crate) fn ring_bytes() -> u64 {
     u64::from(RING) * 4
 }
@@ -146,7 +151,7 @@ pub(crate) fn ring_bytes() -> u64 {
 pub fn memory_plan(program: &Program, limits: &Limits) -> Result<MemoryPlan> {
     let layout = Layout::new(program, limits, 0)?;
     let sum = |regions: &[Region]| regions.iter().map(|r| r.bytes).sum::<u64>();
-    let loop_bytes = size_of::<Step>() as u64 + token_bytes(program) + ring_bytes();
+    let loop_bytes = size_of::<Step>() as u64 + token_bytes(program) + history_bytes(program) + ring_bytes();
     let ports: u64 = layout.ports.iter().map(|p| sum(&p.inputs) + sum(&p.outputs)).sum();
     Ok(MemoryPlan {
         weights_bytes: sum(&layout.weights),

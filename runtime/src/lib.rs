@@ -1,6 +1,6 @@
 //! The runtime that every model executable links. It knows Vulkan, tokens and files; it knows no model.
 //! Read in this order: `program` (what it runs), `step`, `model`, `device`, `memory`, `layout`, `weights`, `check`,
-//! `commands`, `recorder`, `engine`, `session`, `text`, `cli`.
+//! `commands`, `recorder`, `engine`, `sampling`, `session`, `text`, `cli`.
 
 #![deny(unsafe_code)]
 #![warn(clippy::unwrap_used, clippy::expect_used, clippy::undocumented_unsafe_blocks, clippy::print_stdout)]
@@ -24,6 +24,7 @@ pub mod profile;
 pub mod program;
 pub mod raw;
 pub mod recorder;
+pub mod sampling;
 pub mod session;
 pub mod spirv;
 pub mod step;

@@ -123,17 +123,46 @@ pub struct Port {
 /// Dispatches that run once for every row of `table`: one body per class of equal layers.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Block {
-    /// `Head` blocks (last row, logits, sampling) are left out for all but the last chunk of a prompt.
     pub phase: Phase,
     /// What `Arg::Column` means in each repetition. A block without columns has one empty row.
     pub table: List<List<Arg>>,
     pub dispatches: List<Dispatch>,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// What a block is for, in the order in which blocks stand. A run takes the body; the last chunk of a prompt and every decode step
+/// take the head and one of the two samplers besides.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Phase {
     Body,
+    /// Last row and logits.
     Head,
+    /// The likeliest token is the next.
+    Greedy,
+    /// The next token is drawn, as `Step::draw` says.
+    Drawn,
+}
+
+/// Which phases of a bucket run.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Part {
+    /// `Body` blocks only: a chunk of a prompt that is not the last.
+    Body,
+    /// Everything; a decoder's next token is the likeliest.
+    Whole,
+    /// Everything; the next token is drawn.
+    Drawn,
+}
+
+impl Part {
+    /// Whether blocks of this phase are recorded.
+    pub fn has(self, phase: Phase) -> bool {
+        match phase {
+            Phase::Body => true,
+            Phase::Head => self != Part::Body,
+            Phase::Greedy => self == Part::Whole,
+            Phase::Drawn => self == Part::Drawn,
+        }
+    }
 }
 
 #[derive(Clone, PartialEq, Debug)]
@@ -169,6 +198,8 @@ pub enum Arg {
     Logits,
     /// Host-visible ring of sampled tokens, u32.
     Ring,
+    /// The token of every row of the cache, and the next one behind them, u32 [context].
+    History,
 }
 
 /// A [`Kernel`] on one line of generated code.

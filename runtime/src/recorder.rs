@@ -5,7 +5,8 @@ use crate::check::column;
 use crate::commands::{Recorded, Scope, Tape};
 use crate::device::Device;
 use crate::error::{Error, Kind, Result};
-use crate::program::{Arg, Bucket, Phase, Program};
+pub use crate::program::Part;
+use crate::program::{Arg, Bucket, Program};
 use crate::spirv;
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -34,15 +35,6 @@ impl Code {
     }
 }
 
-/// Which phases of a bucket run.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Part {
-    /// `Body` blocks only: a chunk of a prompt that is not the last.
-    Body,
-    /// Everything.
-    Whole,
-}
-
 /// How to record; the default is the program as it stands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct RecordOptions {
@@ -65,6 +57,7 @@ pub(crate) struct Addresses<'a> {
     pub tokens: u64,
     pub logits: u64,
     pub ring: u64,
+    pub history: u64,
 }
 
 impl Addresses<'_> {
@@ -81,6 +74,7 @@ impl Addresses<'_> {
             Arg::Tokens => Some(self.tokens),
             Arg::Logits => Some(self.logits),
             Arg::Ring => Some(self.ring),
+            Arg::History => Some(self.history),
         };
         found.ok_or_else(|| Error::new(Kind::Program, format!("{arg:?} has no address")))
     }
@@ -232,7 +226,7 @@ impl Recorder<'_> {
 pub(crate) fn places(bucket: &Bucket, part: Part) -> Vec<Place> {
     let mut out = Vec::new();
     for (b, block) in bucket.blocks.iter().enumerate() {
-        if part == Part::Body && block.phase == Phase::Head {
+        if !part.has(block.phase) {
             continue;
         }
         for repetition in 0..block.table.len() as u32 {

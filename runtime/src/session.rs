@@ -8,12 +8,13 @@ use crate::error::{Error, Kind, Result};
 use crate::profile::Timing;
 use crate::program::Decoder;
 use crate::recorder::Part;
+use crate::sampling::Sampling;
 use crate::step::{Done, MAX_STOPS, RING, Step};
 use crate::verify::Scorer;
 use std::collections::VecDeque;
 
 /// How the loop submits.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Options {
     /// Decode steps a submission; tokens come in groups of this size.
     pub steps: u32,
@@ -21,11 +22,13 @@ pub struct Options {
     pub ahead: usize,
     /// Chunks of a prompt a submission; a watchdog ends submissions that take seconds.
     pub chunks: usize,
+    /// How answers are drawn; none is greedy.
+    pub sampling: Option<Sampling>,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { steps: 8, ahead: 2, chunks: 8 }
+        Options { steps: 8, ahead: 2, chunks: 8, sampling: None }
     }
 }
 
@@ -62,9 +65,12 @@ impl Session {
         if stops.len() > MAX_STOPS {
             return Err(Error::new(Kind::Usage, format!("{} stop tokens, at most {MAX_STOPS} fit", stops.len())));
         }
+        if let Some(sampling) = &options.sampling {
+            sampling.check()?;
+        }
         let ahead = options.ahead.clamp(1, 16);
         let steps = options.steps.clamp(1, RING / 2 / ahead as u32);
-        let options = Options { steps, ahead, chunks: options.chunks.max(1) };
+        let options = Options { steps, ahead, chunks: options.chunks.max(1), ..options };
         Ok(Session { engine, decoder, stops: stops.to_vec(), options, cached: Vec::new(), answer: None })
     }
 
@@ -85,11 +91,12 @@ impl Session {
         self.reset();
         self.check(prompt)?;
         let bucket = self.prefill(prompt, u32::MAX)?;
-        let prefill = self.engine.timings(bucket, Part::Whole)?;
+        let part = self.part();
+        let prefill = self.engine.timings(bucket, part)?;
         let mut decode = Vec::new();
         for _ in 0..tokens.min(self.decoder.context - prompt.len() as u32) {
-            self.engine.run(self.decoder.decode, Part::Whole)?;
-            decode.push(self.engine.timings(self.decoder.decode, Part::Whole)?);
+            self.engine.run(self.decoder.decode, part)?;
+            decode.push(self.engine.timings(self.decoder.decode, part)?);
         }
         self.reset();
         Ok((prefill, decode))
@@ -111,6 +118,15 @@ impl Session {
         self.cached.clear();
     }
 
+    /// What a run of body, head and sampler consists of.
+    fn part(&self) -> Part {
+        if self.drawn().is_some() { Part::Drawn } else { Part::Whole }
+    }
+
+    fn drawn(&self) -> Option<&Sampling> {
+        self.options.sampling.as_ref().filter(|s| !s.is_greedy())
+    }
+
     fn step(&self, pos: u32, rows: u32, limit: u32) -> Step {
         let mut step = Step {
             pos,
@@ -122,6 +138,7 @@ impl Session {
             stop_count: self.stops.len() as u32,
             reserved: 0,
             stops: [0; MAX_STOPS],
+            draw: self.drawn().copied().unwrap_or_default().draw(),
         };
         step.stops[..self.stops.len()].copy_from_slice(&self.stops);
         step
@@ -160,7 +177,7 @@ impl Session {
             let rows = chunk.min(ids.len() - pos);
             let last = pos + rows == ids.len();
             bucket = if rows == 1 { decode } else { prefill };
-            let part = if last { Part::Whole } else { Part::Body };
+            let part = if last { self.part() } else { Part::Body };
             let feed = (self.step(pos as u32, rows as u32, limit), ids[pos..pos + rows].to_vec());
             runs.push(Run { bucket, part, feed: Some(feed) });
             pos += rows;
@@ -175,7 +192,7 @@ impl Session {
 
     /// Submits decode steps until enough are under way or none is left to do.
     fn submit_ahead(&mut self) -> Result<()> {
-        let context = self.decoder.context;
+        let (context, part) = (self.decoder.context, self.part());
         let Some(answer) = &mut self.answer else { return Ok(()) };
         while answer.done.is_none() && answer.under_way.len() < self.options.ahead {
             let rows = self.cached.len() as u32 + answer.planned - answer.produced;
@@ -183,7 +200,7 @@ impl Session {
             if steps == 0 {
                 break;
             }
-            let run = Run { bucket: self.decoder.decode, part: Part::Whole, feed: None };
+            let run = Run { bucket: self.decoder.decode, part, feed: None };
             let ticket = self.engine.start(&vec![run; steps as usize])?;
             answer.under_way.push_back((ticket, steps));
             answer.planned += steps;

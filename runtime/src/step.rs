@@ -14,12 +14,13 @@ pub const RING: u32 = 1024;
 
 /// Position and token state that kernels read, so that command buffers are recorded once.
 ///
-/// Protocol. Before a run the host sets all fields and `Tokens[0..rows]`. The last dispatch of a `Head` phase samples token `t`
-/// and, when `done` was 0: `pos += rows`, `rows = 1`, `Tokens[0] = t`, `ring[produced % RING] = t`, `produced += 1`; then, first
-/// match: `t` among the stops gives `Stop`, `produced == limit` gives `Limit`, `pos == context` gives `Context`. While `done` is
-/// set, nothing above changes and no state is written, so that replays under way do no harm: `pos` may be the cache's end.
+/// Protocol. Before a run the host sets all fields, `Tokens[0..rows]` and `History[pos..pos + rows]`. The last dispatch of a sampler
+/// chooses token `t` and, when `done` was 0: `pos += rows`, `rows = 1`, `Tokens[0] = t`, `History[pos] = t` where there is such a
+/// row, `ring[produced % RING] = t`, `produced += 1`; then, first match: `t` among the stops gives `Stop`, `produced == limit` gives
+/// `Limit`, `pos == context` gives `Context`. While `done` is set, nothing above changes and no state is written, so that replays
+/// under way do no harm: `pos` may be the cache's end.
 #[repr(C)]
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Pod, Zeroable)]
+#[derive(Clone, Copy, PartialEq, Debug, Pod, Zeroable)]
 pub struct Step {
     /// Rows already in the KV cache; the position of this run's first row.
     pub pos: u32,
@@ -36,6 +37,32 @@ pub struct Step {
     pub stop_count: u32,
     pub reserved: u32,
     pub stops: [u32; MAX_STOPS],
+    pub draw: Draw,
+}
+
+/// How the `Drawn` sampler chooses. In this order: tokens of the context are made less likely by `repeat_penalty`; logits are
+/// divided by `temperature`; those stay that are at least `min_p` times as likely as the best, of these the `top_k` likeliest, of
+/// these the fewest likeliest that hold `top_p` of the probability; among what is left, with probabilities that add up to one, the
+/// token is the first whose cumulated probability reaches a random number. Between equals the lower token comes first.
+///
+/// That number comes from Threefry-2x64-20 with key `seed` and counter `pos`, the place the token will have in the context: it
+/// depends on nothing else.
+#[repr(C)]
+#[derive(Clone, Copy, PartialEq, Debug, Pod, Zeroable)]
+pub struct Draw {
+    /// Above zero.
+    pub temperature: f32,
+    /// 0: all.
+    pub top_k: u32,
+    /// Above zero; 1: all.
+    pub top_p: f32,
+    /// 0: all.
+    pub min_p: f32,
+    /// 1: none. Logits of tokens in the cache are divided by it where positive, multiplied where negative.
+    pub repeat_penalty: f32,
+    pub seed_low: u32,
+    pub seed_high: u32,
+    pub reserved: u32,
 }
 
 /// Why generation ended.

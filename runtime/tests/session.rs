@@ -101,7 +101,7 @@ fn every_end_is_told_apart() {
 fn steps_and_submissions_ahead_change_no_token() {
     let want = expected(&prompt(11), &[], 30);
     for (steps, ahead, chunks) in [(1, 1, 1), (1, 4, 1), (3, 2, 2), (64, 1, 8), (9999, 99, 0)] {
-        let mut session = session_with(&[], Options { steps, ahead, chunks });
+        let mut session = session_with(&[], Options { steps, ahead, chunks, ..Default::default() });
         assert_eq!(answer(&mut session, &prompt(11), 30), want, "{steps} steps, {ahead} ahead");
     }
 }
@@ -152,7 +152,7 @@ fn teacher_forcing_takes_the_given_token_not_the_sampled_one() {
 
 #[test]
 fn decode_moves_token_ids_and_nothing_else() {
-    let mut session = session_with(&[], Options { steps: 8, ahead: 2, chunks: 8 });
+    let mut session = session_with(&[], Options { steps: 8, ahead: 2, chunks: 8, ..Default::default() });
     session.begin(&prompt(5), 33).unwrap();
     let before = session.engine().counters();
     let mut tokens = Vec::new();
@@ -162,13 +162,13 @@ fn decode_moves_token_ids_and_nothing_else() {
     assert_eq!(after.submissions - before.submissions, 4);
     assert_eq!(after.to_device_bytes, before.to_device_bytes);
     // 32 token ids and, once at the end, the step.
-    assert_eq!(after.to_host_bytes - before.to_host_bytes, 32 * 4 + 96);
+    assert_eq!(after.to_host_bytes - before.to_host_bytes, 32 * 4 + 128);
 }
 
 #[test]
 fn a_session_may_be_dropped_while_steps_are_under_way() {
     for _ in 0..5 {
-        let mut session = session_with(&[], Options { steps: 40, ahead: 1, chunks: 8 });
+        let mut session = session_with(&[], Options { steps: 40, ahead: 1, chunks: 8, ..Default::default() });
         session.begin(&prompt(4), u32::MAX).unwrap();
         session.advance(&mut Vec::new()).unwrap();
     }

@@ -4,7 +4,7 @@
 #![allow(clippy::unreadable_literal, unused_imports)]
 
 use onnxcast_runtime::program::Arg::{
-    Arena, Column, Input, Logits, Output, Ring, Step, Tokens, Weight,
+    Arena, Column, History, Input, Logits, Output, Ring, Step, Tokens, Weight,
 };
 use onnxcast_runtime::program::{
     Arg, Block, Bucket, Decoder, Dispatch, Elem, Kernel, List, Phase, Port, Program,
@@ -40,6 +40,10 @@ const LAST_ROW_F32_M1_K896: u32 = 6;
 const MATVEC_F16_M1_K896_N151936_RMS: u32 = 7;
 const ARGMAX_F32_N151936: u32 = 8;
 const NEXT_TOKEN_N151936: u32 = 9;
+const DRAW_SCALE_N151936: u32 = 10;
+const DRAW_SEARCH_N151936: u32 = 11;
+const DRAW_SUM_N151936: u32 = 12;
+const DRAW_PICK_N151936: u32 = 13;
 
 static KERNELS: &[Kernel] = &[
     kernel!(
@@ -89,8 +93,24 @@ static KERNELS: &[Kernel] = &[
         "1280", LOCAL = "256"]
     ),
     kernel!(
-        "next_token_n151936", "next_token.comp", args 4, writes 14, [V = "151936", PARTS
+        "next_token_n151936", "next_token.comp", args 5, writes 30, [V = "151936", PARTS
         = "119", LOCAL = "256"]
+    ),
+    kernel!(
+        "draw_scale_n151936", "draw_scale.comp", args 7, writes 120, [V = "151936", SLICE
+        = "1280", SLICES = "119", LOCAL = "256"]
+    ),
+    kernel!(
+        "draw_search_n151936", "draw_search.comp", args 6, writes 48, [V = "151936",
+        SLICE = "1280", SLICES = "119", LOCAL = "256"]
+    ),
+    kernel!(
+        "draw_sum_n151936", "draw_sum.comp", args 6, writes 48, [V = "151936", SLICE =
+        "1280", SLICES = "119", LOCAL = "256"]
+    ),
+    kernel!(
+        "draw_pick_n151936", "draw_pick.comp", args 7, writes 120, [V = "151936", SLICE =
+        "1280", SLICES = "119", LOCAL = "256"]
     ),
 ];
 
@@ -544,7 +564,7 @@ static BUCKETS: &[Bucket] = &[
     Bucket {
         name: Borrowed("decode"),
         rows: 1,
-        arena_bytes: 26624,
+        arena_bytes: 621312,
         inputs: Borrowed(&[]),
         outputs: Borrowed(&[]),
         blocks: Borrowed(BUCKET_DECODE),
@@ -566,6 +586,26 @@ static BUCKET_DECODE: &[Block] = &[
         phase: Phase::Head,
         table: Borrowed(BUCKET_DECODE_2_TABLE),
         dispatches: Borrowed(BUCKET_DECODE_2_ROWS),
+    },
+    Block {
+        phase: Phase::Greedy,
+        table: Borrowed(BUCKET_DECODE_3_TABLE),
+        dispatches: Borrowed(BUCKET_DECODE_3_ROWS),
+    },
+    Block {
+        phase: Phase::Drawn,
+        table: Borrowed(BUCKET_DECODE_4_TABLE),
+        dispatches: Borrowed(BUCKET_DECODE_4_ROWS),
+    },
+    Block {
+        phase: Phase::Drawn,
+        table: Borrowed(BUCKET_DECODE_5_TABLE),
+        dispatches: Borrowed(BUCKET_DECODE_5_ROWS),
+    },
+    Block {
+        phase: Phase::Drawn,
+        table: Borrowed(BUCKET_DECODE_6_TABLE),
+        dispatches: Borrowed(BUCKET_DECODE_6_ROWS),
     },
 ];
 
@@ -710,12 +750,54 @@ static BUCKET_DECODE_2_ROWS: &[Dispatch] = &[
         MATVEC_F16_M1_K896_N151936_RMS, [37984, 1, 1], [Arena(3584), Weight(0), Logits,
         Step, Weight(171)], +, "/lm_head/MatMul [1, 1, 151936]"
     ),
+];
+
+static BUCKET_DECODE_3_TABLE: &[List<Arg>] = &[columns!()];
+static BUCKET_DECODE_3_ROWS: &[Dispatch] = &[
     row!(
         ARGMAX_F32_N151936, [119, 1, 1], [Logits, Arena(0), Step], +,
         "best of each slice [119]"
     ),
     row!(
-        NEXT_TOKEN_N151936, [1, 1, 1], [Arena(0), Step, Tokens, Ring], +,
+        NEXT_TOKEN_N151936, [1, 1, 1], [Arena(0), Step, Tokens, Ring, History], +,
         "next token [151936]"
+    ),
+];
+
+static BUCKET_DECODE_4_TABLE: &[List<Arg>] = &[columns!()];
+static BUCKET_DECODE_4_ROWS: &[Dispatch] = &[
+    row!(
+        DRAW_SCALE_N151936, [119, 1, 1], [Logits, Step, History, Arena(0), Arena(607744),
+        Arena(608256), Arena(612608)], +, "penalty and temperature [151936]"
+    ),
+];
+
+static BUCKET_DECODE_5_TABLE: &[List<Arg>] = &[
+    columns!(Arena(608256), Arena(612608), Arena(616960)),
+    columns!(Arena(612608), Arena(616960), Arena(608256)),
+    columns!(Arena(616960), Arena(608256), Arena(612608)),
+    columns!(Arena(608256), Arena(612608), Arena(616960)),
+    columns!(Arena(612608), Arena(616960), Arena(608256)),
+    columns!(Arena(616960), Arena(608256), Arena(612608)),
+    columns!(Arena(608256), Arena(612608), Arena(616960)),
+    columns!(Arena(612608), Arena(616960), Arena(608256)),
+];
+
+static BUCKET_DECODE_5_ROWS: &[Dispatch] = &[
+    row!(
+        DRAW_SEARCH_N151936, [119, 1, 1], [Arena(0), Arena(607744), Step, Column(0),
+        Column(1), Column(2)], +, "digit {l} of top-k, then top-p"
+    ),
+];
+
+static BUCKET_DECODE_6_TABLE: &[List<Arg>] = &[columns!()];
+static BUCKET_DECODE_6_ROWS: &[Dispatch] = &[
+    row!(
+        DRAW_SUM_N151936, [119, 1, 1], [Arena(0), Arena(607744), Step, Arena(616960),
+        Arena(608256), Arena(608512)], +, "mass of each slice [119]"
+    ),
+    row!(
+        DRAW_PICK_N151936, [1, 1, 1], [Arena(0), Arena(608256), Arena(608512), Step,
+        Tokens, Ring, History], +, "next token, drawn [151936]"
     ),
 ];

@@ -4,7 +4,7 @@
 #![allow(clippy::unreadable_literal, unused_imports)]
 
 use onnxcast_runtime::program::Arg::{
-    Arena, Column, Input, Logits, Output, Ring, Step, Tokens, Weight,
+    Arena, Column, History, Input, Logits, Output, Ring, Step, Tokens, Weight,
 };
 use onnxcast_runtime::program::{
     Arg, Block, Bucket, Decoder, Dispatch, Elem, Kernel, List, Phase, Port, Program,
@@ -40,13 +40,17 @@ const LAST_ROW_F32_M128_K576: u32 = 6;
 const MATVEC_F16_M1_K576_N49152_RMS: u32 = 7;
 const ARGMAX_F32_N49152: u32 = 8;
 const NEXT_TOKEN_N49152: u32 = 9;
-const GATHER_F16_M1_K576_ROWS49152: u32 = 10;
-const QKV_F16_M1_K576_H9_3_D64_C1024_RMS: u32 = 11;
-const ATTEND_F16_M1_H9_3_D64_C1024: u32 = 12;
-const MATVEC_F16_M1_K576_N576_ADD: u32 = 13;
-const GATED_MATVEC_F16_M1_K576_N1536_RMS_SILU: u32 = 14;
-const MATVEC_F16_M1_K1536_N576_ADD: u32 = 15;
-const LAST_ROW_F32_M1_K576: u32 = 16;
+const DRAW_SCALE_N49152: u32 = 10;
+const DRAW_SEARCH_N49152: u32 = 11;
+const DRAW_SUM_N49152: u32 = 12;
+const DRAW_PICK_N49152: u32 = 13;
+const GATHER_F16_M1_K576_ROWS49152: u32 = 14;
+const QKV_F16_M1_K576_H9_3_D64_C1024_RMS: u32 = 15;
+const ATTEND_F16_M1_H9_3_D64_C1024: u32 = 16;
+const MATVEC_F16_M1_K576_N576_ADD: u32 = 17;
+const GATED_MATVEC_F16_M1_K576_N1536_RMS_SILU: u32 = 18;
+const MATVEC_F16_M1_K1536_N576_ADD: u32 = 19;
+const LAST_ROW_F32_M1_K576: u32 = 20;
 
 static KERNELS: &[Kernel] = &[
     kernel!(
@@ -97,8 +101,24 @@ static KERNELS: &[Kernel] = &[
         "1024", LOCAL = "256"]
     ),
     kernel!(
-        "next_token_n49152", "next_token.comp", args 4, writes 14, [V = "49152", PARTS =
+        "next_token_n49152", "next_token.comp", args 5, writes 30, [V = "49152", PARTS =
         "48", LOCAL = "256"]
+    ),
+    kernel!(
+        "draw_scale_n49152", "draw_scale.comp", args 7, writes 120, [V = "49152", SLICE =
+        "1024", SLICES = "48", LOCAL = "256"]
+    ),
+    kernel!(
+        "draw_search_n49152", "draw_search.comp", args 6, writes 48, [V = "49152", SLICE
+        = "1024", SLICES = "48", LOCAL = "256"]
+    ),
+    kernel!(
+        "draw_sum_n49152", "draw_sum.comp", args 6, writes 48, [V = "49152", SLICE =
+        "1024", SLICES = "48", LOCAL = "256"]
+    ),
+    kernel!(
+        "draw_pick_n49152", "draw_pick.comp", args 7, writes 120, [V = "49152", SLICE =
+        "1024", SLICES = "48", LOCAL = "256"]
     ),
     kernel!(
         "gather_f16_m1_k576_rows49152", "gather_rows.comp", args 4, writes 4, [M = "1", K
@@ -584,7 +604,7 @@ static BUCKETS: &[Bucket] = &[
     Bucket {
         name: Borrowed("decode"),
         rows: 1,
-        arena_bytes: 10752,
+        arena_bytes: 209920,
         inputs: Borrowed(&[]),
         outputs: Borrowed(&[]),
         blocks: Borrowed(BUCKET_DECODE),
@@ -606,6 +626,26 @@ static BUCKET_PREFILL: &[Block] = &[
         phase: Phase::Head,
         table: Borrowed(BUCKET_PREFILL_2_TABLE),
         dispatches: Borrowed(BUCKET_PREFILL_2_ROWS),
+    },
+    Block {
+        phase: Phase::Greedy,
+        table: Borrowed(BUCKET_PREFILL_3_TABLE),
+        dispatches: Borrowed(BUCKET_PREFILL_3_ROWS),
+    },
+    Block {
+        phase: Phase::Drawn,
+        table: Borrowed(BUCKET_PREFILL_4_TABLE),
+        dispatches: Borrowed(BUCKET_PREFILL_4_ROWS),
+    },
+    Block {
+        phase: Phase::Drawn,
+        table: Borrowed(BUCKET_PREFILL_5_TABLE),
+        dispatches: Borrowed(BUCKET_PREFILL_5_ROWS),
+    },
+    Block {
+        phase: Phase::Drawn,
+        table: Borrowed(BUCKET_PREFILL_6_TABLE),
+        dispatches: Borrowed(BUCKET_PREFILL_6_ROWS),
     },
 ];
 
@@ -775,13 +815,55 @@ static BUCKET_PREFILL_2_ROWS: &[Dispatch] = &[
         MATVEC_F16_M1_K576_N49152_RMS, [12288, 1, 1], [Arena(294912), Weight(0), Logits,
         Step, Weight(183)], +, "/lm_head/MatMul [1, 1, 49152]"
     ),
+];
+
+static BUCKET_PREFILL_3_TABLE: &[List<Arg>] = &[columns!()];
+static BUCKET_PREFILL_3_ROWS: &[Dispatch] = &[
     row!(
         ARGMAX_F32_N49152, [48, 1, 1], [Logits, Arena(0), Step], +,
         "best of each slice [48]"
     ),
     row!(
-        NEXT_TOKEN_N49152, [1, 1, 1], [Arena(0), Step, Tokens, Ring], +,
+        NEXT_TOKEN_N49152, [1, 1, 1], [Arena(0), Step, Tokens, Ring, History], +,
         "next token [49152]"
+    ),
+];
+
+static BUCKET_PREFILL_4_TABLE: &[List<Arg>] = &[columns!()];
+static BUCKET_PREFILL_4_ROWS: &[Dispatch] = &[
+    row!(
+        DRAW_SCALE_N49152, [48, 1, 1], [Logits, Step, History, Arena(0), Arena(196608),
+        Arena(196864), Arena(201216)], +, "penalty and temperature [49152]"
+    ),
+];
+
+static BUCKET_PREFILL_5_TABLE: &[List<Arg>] = &[
+    columns!(Arena(196864), Arena(201216), Arena(205568)),
+    columns!(Arena(201216), Arena(205568), Arena(196864)),
+    columns!(Arena(205568), Arena(196864), Arena(201216)),
+    columns!(Arena(196864), Arena(201216), Arena(205568)),
+    columns!(Arena(201216), Arena(205568), Arena(196864)),
+    columns!(Arena(205568), Arena(196864), Arena(201216)),
+    columns!(Arena(196864), Arena(201216), Arena(205568)),
+    columns!(Arena(201216), Arena(205568), Arena(196864)),
+];
+
+static BUCKET_PREFILL_5_ROWS: &[Dispatch] = &[
+    row!(
+        DRAW_SEARCH_N49152, [48, 1, 1], [Arena(0), Arena(196608), Step, Column(0),
+        Column(1), Column(2)], +, "digit {l} of top-k, then top-p"
+    ),
+];
+
+static BUCKET_PREFILL_6_TABLE: &[List<Arg>] = &[columns!()];
+static BUCKET_PREFILL_6_ROWS: &[Dispatch] = &[
+    row!(
+        DRAW_SUM_N49152, [48, 1, 1], [Arena(0), Arena(196608), Step, Arena(205568),
+        Arena(196864), Arena(197120)], +, "mass of each slice [48]"
+    ),
+    row!(
+        DRAW_PICK_N49152, [1, 1, 1], [Arena(0), Arena(196864), Arena(197120), Step,
+        Tokens, Ring, History], +, "next token, drawn [49152]"
     ),
 ];
 
@@ -800,6 +882,26 @@ static BUCKET_DECODE: &[Block] = &[
         phase: Phase::Head,
         table: Borrowed(BUCKET_DECODE_2_TABLE),
         dispatches: Borrowed(BUCKET_DECODE_2_ROWS),
+    },
+    Block {
+        phase: Phase::Greedy,
+        table: Borrowed(BUCKET_DECODE_3_TABLE),
+        dispatches: Borrowed(BUCKET_DECODE_3_ROWS),
+    },
+    Block {
+        phase: Phase::Drawn,
+        table: Borrowed(BUCKET_DECODE_4_TABLE),
+        dispatches: Borrowed(BUCKET_DECODE_4_ROWS),
+    },
+    Block {
+        phase: Phase::Drawn,
+        table: Borrowed(BUCKET_DECODE_5_TABLE),
+        dispatches: Borrowed(BUCKET_DECODE_5_ROWS),
+    },
+    Block {
+        phase: Phase::Drawn,
+        table: Borrowed(BUCKET_DECODE_6_TABLE),
+        dispatches: Borrowed(BUCKET_DECODE_6_ROWS),
     },
 ];
 
@@ -968,12 +1070,54 @@ static BUCKET_DECODE_2_ROWS: &[Dispatch] = &[
         MATVEC_F16_M1_K576_N49152_RMS, [12288, 1, 1], [Arena(2304), Weight(0), Logits,
         Step, Weight(183)], +, "/lm_head/MatMul [1, 1, 49152]"
     ),
+];
+
+static BUCKET_DECODE_3_TABLE: &[List<Arg>] = &[columns!()];
+static BUCKET_DECODE_3_ROWS: &[Dispatch] = &[
     row!(
         ARGMAX_F32_N49152, [48, 1, 1], [Logits, Arena(0), Step], +,
         "best of each slice [48]"
     ),
     row!(
-        NEXT_TOKEN_N49152, [1, 1, 1], [Arena(0), Step, Tokens, Ring], +,
+        NEXT_TOKEN_N49152, [1, 1, 1], [Arena(0), Step, Tokens, Ring, History], +,
         "next token [49152]"
+    ),
+];
+
+static BUCKET_DECODE_4_TABLE: &[List<Arg>] = &[columns!()];
+static BUCKET_DECODE_4_ROWS: &[Dispatch] = &[
+    row!(
+        DRAW_SCALE_N49152, [48, 1, 1], [Logits, Step, History, Arena(0), Arena(196608),
+        Arena(196864), Arena(201216)], +, "penalty and temperature [49152]"
+    ),
+];
+
+static BUCKET_DECODE_5_TABLE: &[List<Arg>] = &[
+    columns!(Arena(196864), Arena(201216), Arena(205568)),
+    columns!(Arena(201216), Arena(205568), Arena(196864)),
+    columns!(Arena(205568), Arena(196864), Arena(201216)),
+    columns!(Arena(196864), Arena(201216), Arena(205568)),
+    columns!(Arena(201216), Arena(205568), Arena(196864)),
+    columns!(Arena(205568), Arena(196864), Arena(201216)),
+    columns!(Arena(196864), Arena(201216), Arena(205568)),
+    columns!(Arena(201216), Arena(205568), Arena(196864)),
+];
+
+static BUCKET_DECODE_5_ROWS: &[Dispatch] = &[
+    row!(
+        DRAW_SEARCH_N49152, [48, 1, 1], [Arena(0), Arena(196608), Step, Column(0),
+        Column(1), Column(2)], +, "digit {l} of top-k, then top-p"
+    ),
+];
+
+static BUCKET_DECODE_6_TABLE: &[List<Arg>] = &[columns!()];
+static BUCKET_DECODE_6_ROWS: &[Dispatch] = &[
+    row!(
+        DRAW_SUM_N49152, [48, 1, 1], [Arena(0), Arena(196608), Step, Arena(205568),
+        Arena(196864), Arena(197120)], +, "mass of each slice [48]"
+    ),
+    row!(
+        DRAW_PICK_N49152, [1, 1, 1], [Arena(0), Arena(196864), Arena(197120), Step,
+        Tokens, Ring, History], +, "next token, drawn [49152]"
     ),
 ];

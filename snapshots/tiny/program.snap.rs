@@ -4,7 +4,7 @@
 #![allow(clippy::unreadable_literal, unused_imports)]
 
 use onnxcast_runtime::program::Arg::{
-    Arena, Column, Input, Logits, Output, Ring, Step, Tokens, Weight,
+    Arena, Column, History, Input, Logits, Output, Ring, Step, Tokens, Weight,
 };
 use onnxcast_runtime::program::{
     Arg, Block, Bucket, Decoder, Dispatch, Elem, Kernel, List, Phase, Port, Program,
@@ -40,13 +40,17 @@ const LAST_ROW_F32_M128_K96: u32 = 6;
 const MATVEC_F32_M1_K96_N320_RMS: u32 = 7;
 const ARGMAX_F32_N320: u32 = 8;
 const NEXT_TOKEN_N320: u32 = 9;
-const GATHER_F32_M1_K96_ROWS320: u32 = 10;
-const QKV_F32_M1_K96_H6_2_D16_C300_RMS: u32 = 11;
-const ATTEND_F32_M1_H6_2_D16_C300: u32 = 12;
-const MATVEC_F32_M1_K96_N96_ADD: u32 = 13;
-const GATED_MATVEC_F32_M1_K96_N256_RMS_SILU: u32 = 14;
-const MATVEC_F32_M1_K256_N96_ADD: u32 = 15;
-const LAST_ROW_F32_M1_K96: u32 = 16;
+const DRAW_SCALE_N320: u32 = 10;
+const DRAW_SEARCH_N320: u32 = 11;
+const DRAW_SUM_N320: u32 = 12;
+const DRAW_PICK_N320: u32 = 13;
+const GATHER_F32_M1_K96_ROWS320: u32 = 14;
+const QKV_F32_M1_K96_H6_2_D16_C300_RMS: u32 = 15;
+const ATTEND_F32_M1_H6_2_D16_C300: u32 = 16;
+const MATVEC_F32_M1_K96_N96_ADD: u32 = 17;
+const GATED_MATVEC_F32_M1_K96_N256_RMS_SILU: u32 = 18;
+const MATVEC_F32_M1_K256_N96_ADD: u32 = 19;
+const LAST_ROW_F32_M1_K96: u32 = 20;
 
 static KERNELS: &[Kernel] = &[
     kernel!(
@@ -94,8 +98,24 @@ static KERNELS: &[Kernel] = &[
         LOCAL = "256"]
     ),
     kernel!(
-        "next_token_n320", "next_token.comp", args 4, writes 14, [V = "320", PARTS = "1",
+        "next_token_n320", "next_token.comp", args 5, writes 30, [V = "320", PARTS = "1",
         LOCAL = "256"]
+    ),
+    kernel!(
+        "draw_scale_n320", "draw_scale.comp", args 7, writes 120, [V = "320", SLICE =
+        "1024", SLICES = "1", LOCAL = "256"]
+    ),
+    kernel!(
+        "draw_search_n320", "draw_search.comp", args 6, writes 48, [V = "320", SLICE =
+        "1024", SLICES = "1", LOCAL = "256"]
+    ),
+    kernel!(
+        "draw_sum_n320", "draw_sum.comp", args 6, writes 48, [V = "320", SLICE = "1024",
+        SLICES = "1", LOCAL = "256"]
+    ),
+    kernel!(
+        "draw_pick_n320", "draw_pick.comp", args 7, writes 120, [V = "320", SLICE =
+        "1024", SLICES = "1", LOCAL = "256"]
     ),
     kernel!(
         "gather_f32_m1_k96_rows320", "gather_rows.comp", args 4, writes 4, [M = "1", K =
@@ -189,7 +209,7 @@ static BUCKETS: &[Bucket] = &[
     Bucket {
         name: Borrowed("decode"),
         rows: 1,
-        arena_bytes: 2048,
+        arena_bytes: 14592,
         inputs: Borrowed(&[]),
         outputs: Borrowed(&[]),
         blocks: Borrowed(BUCKET_DECODE),
@@ -211,6 +231,26 @@ static BUCKET_PREFILL: &[Block] = &[
         phase: Phase::Head,
         table: Borrowed(BUCKET_PREFILL_2_TABLE),
         dispatches: Borrowed(BUCKET_PREFILL_2_ROWS),
+    },
+    Block {
+        phase: Phase::Greedy,
+        table: Borrowed(BUCKET_PREFILL_3_TABLE),
+        dispatches: Borrowed(BUCKET_PREFILL_3_ROWS),
+    },
+    Block {
+        phase: Phase::Drawn,
+        table: Borrowed(BUCKET_PREFILL_4_TABLE),
+        dispatches: Borrowed(BUCKET_PREFILL_4_ROWS),
+    },
+    Block {
+        phase: Phase::Drawn,
+        table: Borrowed(BUCKET_PREFILL_5_TABLE),
+        dispatches: Borrowed(BUCKET_PREFILL_5_ROWS),
+    },
+    Block {
+        phase: Phase::Drawn,
+        table: Borrowed(BUCKET_PREFILL_6_TABLE),
+        dispatches: Borrowed(BUCKET_PREFILL_6_ROWS),
     },
 ];
 
@@ -267,11 +307,54 @@ static BUCKET_PREFILL_2_ROWS: &[Dispatch] = &[
         MATVEC_F32_M1_K96_N320_RMS, [80, 1, 1], [Arena(49152), Weight(15), Logits, Step,
         Weight(16)], +, "/lm_head/MatMul [1, 1, 320]"
     ),
+];
+
+static BUCKET_PREFILL_3_TABLE: &[List<Arg>] = &[columns!()];
+static BUCKET_PREFILL_3_ROWS: &[Dispatch] = &[
     row!(
         ARGMAX_F32_N320, [1, 1, 1], [Logits, Arena(0), Step], +, "best of each slice [1]"
     ),
     row!(
-        NEXT_TOKEN_N320, [1, 1, 1], [Arena(0), Step, Tokens, Ring], +, "next token [320]"
+        NEXT_TOKEN_N320, [1, 1, 1], [Arena(0), Step, Tokens, Ring, History], +,
+        "next token [320]"
+    ),
+];
+
+static BUCKET_PREFILL_4_TABLE: &[List<Arg>] = &[columns!()];
+static BUCKET_PREFILL_4_ROWS: &[Dispatch] = &[
+    row!(
+        DRAW_SCALE_N320, [1, 1, 1], [Logits, Step, History, Arena(0), Arena(1280),
+        Arena(1536), Arena(5888)], +, "penalty and temperature [320]"
+    ),
+];
+
+static BUCKET_PREFILL_5_TABLE: &[List<Arg>] = &[
+    columns!(Arena(1536), Arena(5888), Arena(10240)),
+    columns!(Arena(5888), Arena(10240), Arena(1536)),
+    columns!(Arena(10240), Arena(1536), Arena(5888)),
+    columns!(Arena(1536), Arena(5888), Arena(10240)),
+    columns!(Arena(5888), Arena(10240), Arena(1536)),
+    columns!(Arena(10240), Arena(1536), Arena(5888)),
+    columns!(Arena(1536), Arena(5888), Arena(10240)),
+    columns!(Arena(5888), Arena(10240), Arena(1536)),
+];
+
+static BUCKET_PREFILL_5_ROWS: &[Dispatch] = &[
+    row!(
+        DRAW_SEARCH_N320, [1, 1, 1], [Arena(0), Arena(1280), Step, Column(0), Column(1),
+        Column(2)], +, "digit {l} of top-k, then top-p"
+    ),
+];
+
+static BUCKET_PREFILL_6_TABLE: &[List<Arg>] = &[columns!()];
+static BUCKET_PREFILL_6_ROWS: &[Dispatch] = &[
+    row!(
+        DRAW_SUM_N320, [1, 1, 1], [Arena(0), Arena(1280), Step, Arena(10240),
+        Arena(1536), Arena(1792)], +, "mass of each slice [1]"
+    ),
+    row!(
+        DRAW_PICK_N320, [1, 1, 1], [Arena(0), Arena(1536), Arena(1792), Step, Tokens,
+        Ring, History], +, "next token, drawn [320]"
     ),
 ];
 
@@ -290,6 +373,26 @@ static BUCKET_DECODE: &[Block] = &[
         phase: Phase::Head,
         table: Borrowed(BUCKET_DECODE_2_TABLE),
         dispatches: Borrowed(BUCKET_DECODE_2_ROWS),
+    },
+    Block {
+        phase: Phase::Greedy,
+        table: Borrowed(BUCKET_DECODE_3_TABLE),
+        dispatches: Borrowed(BUCKET_DECODE_3_ROWS),
+    },
+    Block {
+        phase: Phase::Drawn,
+        table: Borrowed(BUCKET_DECODE_4_TABLE),
+        dispatches: Borrowed(BUCKET_DECODE_4_ROWS),
+    },
+    Block {
+        phase: Phase::Drawn,
+        table: Borrowed(BUCKET_DECODE_5_TABLE),
+        dispatches: Borrowed(BUCKET_DECODE_5_ROWS),
+    },
+    Block {
+        phase: Phase::Drawn,
+        table: Borrowed(BUCKET_DECODE_6_TABLE),
+        dispatches: Borrowed(BUCKET_DECODE_6_ROWS),
     },
 ];
 
@@ -346,10 +449,53 @@ static BUCKET_DECODE_2_ROWS: &[Dispatch] = &[
         MATVEC_F32_M1_K96_N320_RMS, [80, 1, 1], [Arena(512), Weight(15), Logits, Step,
         Weight(16)], +, "/lm_head/MatMul [1, 1, 320]"
     ),
+];
+
+static BUCKET_DECODE_3_TABLE: &[List<Arg>] = &[columns!()];
+static BUCKET_DECODE_3_ROWS: &[Dispatch] = &[
     row!(
         ARGMAX_F32_N320, [1, 1, 1], [Logits, Arena(0), Step], +, "best of each slice [1]"
     ),
     row!(
-        NEXT_TOKEN_N320, [1, 1, 1], [Arena(0), Step, Tokens, Ring], +, "next token [320]"
+        NEXT_TOKEN_N320, [1, 1, 1], [Arena(0), Step, Tokens, Ring, History], +,
+        "next token [320]"
+    ),
+];
+
+static BUCKET_DECODE_4_TABLE: &[List<Arg>] = &[columns!()];
+static BUCKET_DECODE_4_ROWS: &[Dispatch] = &[
+    row!(
+        DRAW_SCALE_N320, [1, 1, 1], [Logits, Step, History, Arena(0), Arena(1280),
+        Arena(1536), Arena(5888)], +, "penalty and temperature [320]"
+    ),
+];
+
+static BUCKET_DECODE_5_TABLE: &[List<Arg>] = &[
+    columns!(Arena(1536), Arena(5888), Arena(10240)),
+    columns!(Arena(5888), Arena(10240), Arena(1536)),
+    columns!(Arena(10240), Arena(1536), Arena(5888)),
+    columns!(Arena(1536), Arena(5888), Arena(10240)),
+    columns!(Arena(5888), Arena(10240), Arena(1536)),
+    columns!(Arena(10240), Arena(1536), Arena(5888)),
+    columns!(Arena(1536), Arena(5888), Arena(10240)),
+    columns!(Arena(5888), Arena(10240), Arena(1536)),
+];
+
+static BUCKET_DECODE_5_ROWS: &[Dispatch] = &[
+    row!(
+        DRAW_SEARCH_N320, [1, 1, 1], [Arena(0), Arena(1280), Step, Column(0), Column(1),
+        Column(2)], +, "digit {l} of top-k, then top-p"
+    ),
+];
+
+static BUCKET_DECODE_6_TABLE: &[List<Arg>] = &[columns!()];
+static BUCKET_DECODE_6_ROWS: &[Dispatch] = &[
+    row!(
+        DRAW_SUM_N320, [1, 1, 1], [Arena(0), Arena(1280), Step, Arena(10240),
+        Arena(1536), Arena(1792)], +, "mass of each slice [1]"
+    ),
+    row!(
+        DRAW_PICK_N320, [1, 1, 1], [Arena(0), Arena(1536), Arena(1792), Step, Tokens,
+        Ring, History], +, "next token, drawn [320]"
     ),
 ];

@@ -28,7 +28,9 @@ pub fn tokens(program: &Program) -> TokenStream {
         //! Kernels, extents and dispatches in the order in which they run.
         #![allow(clippy::unreadable_literal, unused_imports)]
 
-        use onnxcast_runtime::program::Arg::{Arena, Column, Input, Logits, Output, Ring, Step, Tokens, Weight};
+        use onnxcast_runtime::program::Arg::{
+            Arena, Column, History, Input, Logits, Output, Ring, Step, Tokens, Weight,
+        };
         use onnxcast_runtime::program::{
             Arg, Block, Bucket, Decoder, Dispatch, Elem, Kernel, List, Phase, Port, Program, State, Tensor,
         };
@@ -147,6 +149,8 @@ fn bucket_items(bucket: &Bucket, kernels: &[Kernel]) -> TokenStream {
         let phase = match phase {
             Phase::Body => quote!(Phase::Body),
             Phase::Head => quote!(Phase::Head),
+            Phase::Greedy => quote!(Phase::Greedy),
+            Phase::Drawn => quote!(Phase::Drawn),
         };
         items.extend(quote! {
             static #table_name: &[List<Arg>] = &[#(#table),*];
@@ -192,5 +196,6 @@ fn arg(arg: Arg) -> TokenStream {
         Arg::Tokens => quote!(Tokens),
         Arg::Logits => quote!(Logits),
         Arg::Ring => quote!(Ring),
+        Arg::History => quote!(History),
     }
 }

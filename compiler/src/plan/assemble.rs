@@ -233,7 +233,13 @@ mod tests {
     fn a_decoder_becomes_an_embedding_a_layer_and_a_head() {
         let program = tiny().program;
         for bucket in program.buckets.iter() {
-            let expect = [(Phase::Body, 1, 1), (Phase::Body, 3, 5), (Phase::Head, 1, 4)];
+            let expect = [
+                (Phase::Body, 1, 1),
+                (Phase::Body, 3, 5),
+                (Phase::Head, 1, 2),
+                (Phase::Greedy, 1, 2),
+                (Phase::Drawn, 1, 2),
+            ];
             assert_eq!(shape(&bucket.blocks), expect, "{}", bucket.name);
         }
         let d = program.decoder.unwrap();

@@ -3,7 +3,7 @@
 use super::{Call, Layout, Operand, Packing, Part, Precision, Select};
 use crate::error::Result;
 use crate::graph::{Graph, Node, Op};
-use onnxcast_runtime::program::Kernel;
+use onnxcast_runtime::program::{Kernel, Phase};
 
 pub struct Fake;
 
@@ -41,13 +41,13 @@ impl Select for Fake {
         Ok(vec![call(name, args, written << first, node.name.clone())])
     }
 
-    fn sample(&self, vocab: usize) -> Result<Vec<Call>> {
+    fn sample(&self, vocab: usize, sampler: Phase) -> Result<Vec<Call>> {
         let scratch = Operand::Scratch(0, 1024);
         let first = vec![Operand::Logits, scratch.clone()];
         let second = vec![scratch, Operand::Step, Operand::Tokens, Operand::Ring];
         Ok(vec![
-            call(format!("argmax_{vocab}"), first, 0b10, "argmax".into()),
-            call("sample".into(), second, 0b1110, "sample".into()),
+            call(format!("best_{vocab}"), first, 0b10, "best".into()),
+            call(format!("{sampler:?}").to_lowercase(), second, 0b1110, "sample".into()),
         ])
     }
 }

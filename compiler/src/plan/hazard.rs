@@ -2,7 +2,7 @@
 //! dispatches that race. Promise: knows nothing of how the plan was made; what it passes needs no further barrier.
 
 use crate::error::{Error, Result};
-use onnxcast_runtime::program::{Arg, Bucket, Dispatch, Phase, Program};
+use onnxcast_runtime::program::{Arg, Bucket, Dispatch, Part, Program};
 
 /// For each bucket, for each dispatch in the order in which it runs, the bytes that each argument may touch.
 pub type Extents = Vec<Vec<Vec<u64>>>;
@@ -49,15 +49,23 @@ pub fn check(program: &Program, extents: &Extents) -> Result<()> {
 }
 
 fn check_bucket(program: &Program, bucket: &Bucket, extents: &[Vec<u64>]) -> Result<()> {
+    if bucket.blocks.windows(2).any(|pair| pair[0].phase > pair[1].phase) {
+        return Err(Error::new("hazard", "blocks of body, head and samplers must stand in this order"));
+    }
+    // A run that ends with the body is the beginning of either.
+    [Part::Whole, Part::Drawn].into_iter().try_for_each(|part| check_run(program, bucket, extents, part))
+}
+
+/// Checks the dispatches of one part in their order.
+fn check_run(program: &Program, bucket: &Bucket, extents: &[Vec<u64>], part: Part) -> Result<()> {
     let mut open: Vec<Touch> = vec![];
     let mut written: Vec<Span> = vec![];
     let mut count = 0;
-    let mut head = false;
     for block in bucket.blocks.iter() {
-        if head && block.phase == Phase::Body {
-            return Err(Error::new("hazard", "a body block follows the head: it would be left out with it"));
+        if !part.has(block.phase) {
+            count += block.table.len() * block.dispatches.len();
+            continue;
         }
-        head |= block.phase == Phase::Head;
         for columns in block.table.iter() {
             for d in block.dispatches.iter() {
                 let bytes = extents.get(count).ok_or_else(|| Error::new("hazard", "more dispatches than extents"))?;
@@ -121,7 +129,7 @@ fn span(program: &Program, bucket: &Bucket, arg: Arg, bytes: u64) -> Result<Span
         Arg::State(i) => within(Space::State(i), 0, program.states.get(i as usize).map(|s| s.bytes)),
         Arg::Input(i) => within(Space::Input(i), 0, bucket.inputs.get(i as usize).map(|p| p.bytes())),
         Arg::Output(i) => within(Space::Output(i), 0, bucket.outputs.get(i as usize).map(|p| p.bytes())),
-        Arg::Step | Arg::Tokens | Arg::Logits | Arg::Ring => {
+        Arg::Step | Arg::Tokens | Arg::Logits | Arg::Ring | Arg::History => {
             Ok(Span { space: Space::Shared(arg), start: 0, end: u64::MAX })
         }
         Arg::Column(_) => Err(Error::new("hazard", "a column holds a column")),
@@ -165,7 +173,7 @@ fn initialised(touches: &[Touch], written: &[Span]) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use onnxcast_runtime::program::{self, Block, Elem, Kernel, Port};
+    use onnxcast_runtime::program::{self, Block, Elem, Kernel, Phase, Port};
 
     /// Kernel `k` has `reads` arguments and then one that it writes.
     fn kernel(reads: u32) -> Kernel {
@@ -266,6 +274,37 @@ mod tests {
         extents[0][0][1] = 64;
         edit(&mut program, |d| d[1] = self::d(1, &[Arg::Arena(0), Arg::Arena(32)], true));
         assert!(check(&program, &extents).unwrap_err().what.contains("overlap"));
+    }
+
+    /// The program with its last dispatch as greedy sampler, and that dispatch once more as the other.
+    fn sampled(drawn_barrier: bool) -> (Program, Extents) {
+        let (mut program, mut extents) = program();
+        let blocks = program.buckets.to_mut()[0].blocks.to_mut();
+        let last = blocks[0].dispatches.to_mut().pop().expect("five dispatches");
+        for (phase, barrier) in [(Phase::Greedy, true), (Phase::Drawn, drawn_barrier)] {
+            let d = Dispatch { args: vec![Arg::Arena(512), Arg::Output(0)].into(), barrier, ..last.clone() };
+            blocks.push(Block { phase, table: vec![vec![].into()].into(), dispatches: vec![d].into() });
+        }
+        extents[0] = vec![vec![64; 2]; 3].into_iter().chain([vec![64; 3]]).cycle().take(8).collect();
+        extents[0].extend(vec![vec![64; 2]; 2]);
+        (program, extents)
+    }
+
+    #[test]
+    fn each_sampler_is_held_to_what_runs_before_it() {
+        let (program, extents) = sampled(true);
+        check(&program, &extents).unwrap();
+        // The barrier of the greedy sampler, which a drawn run leaves out, does not count for it.
+        let (program, extents) = sampled(false);
+        let e = check(&program, &extents).unwrap_err();
+        assert!(e.what.contains("read after write in Arena"), "{e}");
+    }
+
+    #[test]
+    fn objects_to_blocks_out_of_order() {
+        let (mut program, extents) = sampled(true);
+        program.buckets.to_mut()[0].blocks.to_mut().swap(1, 2);
+        assert!(check(&program, &extents).unwrap_err().what.contains("in this order"));
     }
 
     #[test]

@@ -21,7 +21,7 @@ pub use lock::{Entry, Lock};
 use crate::error::Result;
 use crate::graph::quant::Quant;
 use crate::graph::{Graph, Node, ValueId};
-use onnxcast_runtime::program::{Kernel, Text};
+use onnxcast_runtime::program::{Kernel, Phase, Text};
 
 /// Storage of weights and KV cache. Sums, norms, softmax and the residual stream are f32 in each.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -52,8 +52,9 @@ pub trait Select {
     /// The calls that compute a node, in order. `Reshape` is never asked for: it is an alias.
     fn node(&self, graph: &Graph, node: &Node, precision: Precision) -> Result<Vec<Call>>;
 
-    /// The calls that turn `Operand::Logits` into the next token: argmax, then `Step`, `Tokens` and `Ring`.
-    fn sample(&self, vocab: usize) -> Result<Vec<Call>>;
+    /// The calls of a sampler (`Phase::Greedy` or `Phase::Drawn`), which turn `Operand::Logits` into the next token: what they
+    /// write stands in `onnxcast_runtime::step`.
+    fn sample(&self, vocab: usize, sampler: Phase) -> Result<Vec<Call>>;
 }
 
 /// The kernels in the shader folder.
@@ -64,8 +65,8 @@ impl Select for Shaders {
         kernels::select(graph, node, precision)
     }
 
-    fn sample(&self, vocab: usize) -> Result<Vec<Call>> {
-        kernels::sample(vocab)
+    fn sample(&self, vocab: usize, sampler: Phase) -> Result<Vec<Call>> {
+        kernels::sample(vocab, sampler)
     }
 }
 
@@ -93,6 +94,7 @@ pub enum Operand {
     Tokens,
     Logits,
     Ring,
+    History,
 }
 
 /// How constants lie in the pool. Equal content in equal layout is stored once.

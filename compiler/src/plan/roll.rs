@@ -51,8 +51,7 @@ fn keys(rows: &[Flat]) -> Vec<usize> {
     rows.iter()
         .map(|r| {
             let next = seen.len();
-            let head = r.phase == Phase::Head;
-            *seen.entry((r.dispatch.kernel, r.dispatch.grid, r.dispatch.args.len(), head)).or_insert(next)
+            *seen.entry((r.dispatch.kernel, r.dispatch.grid, r.dispatch.args.len(), r.phase)).or_insert(next)
         })
         .collect()
 }

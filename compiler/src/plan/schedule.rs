@@ -53,7 +53,7 @@ pub struct Context<'a, 'b> {
     pub pool: &'a mut Pool<'b>,
 }
 
-/// Asks for the calls of every node, body first, then the head and, for a decoder, the sampling.
+/// Asks for the calls of every node, body first, then the head and, for a decoder, the two samplers.
 pub fn rows(cx: &mut Context, decoder: bool) -> Result<Schedule> {
     let mut build = Build { out: Schedule::default(), owners: HashMap::new(), scratch: HashMap::new() };
     let head = if decoder { head(cx.graph) } else { HashSet::new() };
@@ -71,10 +71,12 @@ pub fn rows(cx: &mut Context, decoder: bool) -> Result<Schedule> {
         }
     }
     if decoder {
-        build.scratch.clear();
         let vocab = cx.graph.shape(cx.graph.outputs[0].value).last().copied().unwrap_or(0);
-        for call in cx.select.sample(vocab)? {
-            build.push(cx, call, Phase::Head)?;
+        for sampler in [Phase::Greedy, Phase::Drawn] {
+            build.scratch.clear();
+            for call in cx.select.sample(vocab, sampler)? {
+                build.push(cx, call, sampler)?;
+            }
         }
     }
     Ok(build.out)
@@ -161,6 +163,7 @@ impl Build {
             Operand::Tokens => (Slot::Fixed(Arg::Tokens), whole),
             Operand::Logits => (Slot::Fixed(Arg::Logits), whole),
             Operand::Ring => (Slot::Fixed(Arg::Ring), whole),
+            Operand::History => (Slot::Fixed(Arg::History), whole),
         })
     }
 
@@ -170,11 +173,22 @@ impl Build {
     }
 }
 
-/// Where barriers must stand. The first row always has one: it follows the previous run's last.
+/// Where barriers must stand. The first row always has one: it follows the previous run's last. Of the two samplers a run has
+/// one, so the second follows what the first did.
 pub fn barriers(rows: &[Row]) -> Vec<bool> {
     let mut since: HashMap<Slot, bool> = HashMap::new();
+    let mut before_samplers = None;
     let mut out = vec![];
     for (i, row) in rows.iter().enumerate() {
+        match row.phase {
+            Phase::Greedy if before_samplers.is_none() => before_samplers = Some(since.clone()),
+            Phase::Drawn => {
+                if let Some(before) = before_samplers.take() {
+                    since = before;
+                }
+            }
+            _ => {}
+        }
         let conflicts = |a: &Access| since.get(&a.slot).is_some_and(|&written| written || a.writes);
         let barrier = i == 0 || row.args.iter().any(conflicts);
         if barrier {
@@ -215,6 +229,19 @@ mod tests {
     fn writing_again_waits_for_readers_and_writers() {
         let rows = [row(&[], &[0]), row(&[], &[0]), row(&[0], &[1]), row(&[], &[0])];
         assert_eq!(barriers(&rows), [true, true, true, true]);
+    }
+
+    #[test]
+    fn a_sampler_waits_for_the_head_and_not_for_the_other_sampler() {
+        let phase = |row: Row, phase| Row { phase, ..row };
+        let rows = [
+            phase(row(&[], &[0]), Phase::Head),
+            phase(row(&[0], &[1]), Phase::Greedy),
+            phase(row(&[1], &[2]), Phase::Greedy),
+            phase(row(&[9], &[2]), Phase::Drawn),
+            phase(row(&[0], &[1]), Phase::Drawn),
+        ];
+        assert_eq!(barriers(&rows), [true, true, true, false, true]);
     }
 
     #[test]

@@ -1,5 +1,5 @@
 // Greedy sampling: the lowest index of the largest logit becomes the next token (lib/next.glsl says what that writes).
-// Args: best [PARTS] pairs of a value's bits and its index, step, tokens, ring. Defines: V; PARTS; LOCAL threads. Grid: one
+// Args: best [PARTS] pairs of a value's bits and its index, step, tokens, ring, history. Defines: V; PARTS; LOCAL threads. Grid: one
 // workgroup. Promise: nothing changes once step.done is set.
 #version 460
 #include "lib/prelude.glsl"
@@ -16,6 +16,7 @@ layout(push_constant) uniform Args {
     Uints step;
     Uints tokens;
     Uints ring;
+    Uints history;
 } args;
 
 void main() {
@@ -34,5 +35,5 @@ void main() {
         return;
     }
     group_best(value, index, V);
-    next_write(args.step, args.tokens, args.ring, before, index < V ? index : 0u);
+    next_write(args.step, args.tokens, args.ring, args.history, before, index < V ? index : 0u);
 }

@@ -30,22 +30,21 @@ pub fn engine(graph: &Graph, precision: Precision) -> Engine {
     let request = Request { name: "one", precision, context: None, buckets: &buckets, lock: &lock, select: &Shaders };
     let plan = plan::assemble(&request).unwrap_or_else(|e| panic!("{e}"));
     let code: Vec<Code> = plan.program.kernels.iter().map(|k| Code::Words(crate::spirv::compile(k).0.into())).collect();
-    let weights = plan
-        .pool
-        .iter()
-        .map(|tensor| {
-            let mut bytes = Vec::new();
-            let mut sink = |b: &[u8]| {
-                bytes.extend_from_slice(b);
-                Ok(())
-            };
-            plan::weights::pack(tensor, &mut sink).unwrap_or_else(|e| panic!("{e}"));
-            bytes
-        })
-        .collect();
+    let weights = plan.pool.iter().map(packed).collect();
     let options = Options { guard_bytes: 256, ..Options::default() };
     Engine::new(device(), plan.program, &code, &WeightSource::Bytes(weights), options, &mut |_, _| {})
         .unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// The bytes of a tensor of the pool.
+pub fn packed(tensor: &plan::weights::Packed) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut sink = |piece: &[u8]| {
+        bytes.extend_from_slice(piece);
+        Ok(())
+    };
+    plan::weights::pack(tensor, &mut sink).unwrap_or_else(|e| panic!("{e}"));
+    bytes
 }
 
 /// Outputs by name, states by the name of their input.

@@ -3,9 +3,12 @@
 mod axes;
 mod decoder;
 mod device;
+mod draw;
 mod elementwise;
+mod generator;
 mod nodes;
 mod one;
+mod policy;
 mod promises;
 mod quantised;
 mod sample;

@@ -1,32 +1,46 @@
 //! Greedy sampling closes the loop on the device: a decoder whose logits are a table row, chosen by the last token.
 
 use crate::device::device;
-use onnxcast::graph::{DType, Graph, Op, Output, Tensor, Ty};
+use onnxcast::graph::{BinaryOp, DType, Graph, Op, Output, Tensor, Ty};
 use onnxcast::plan::{self, BucketGraph, Lock, Precision, Request, Shaders};
+use onnxcast_runtime::device::Device;
 use onnxcast_runtime::engine::{Engine, Options};
-use onnxcast_runtime::recorder::{Code, Part};
+use onnxcast_runtime::recorder::{Code, Part, RecordOptions};
 use onnxcast_runtime::step::{Done, Step};
 use onnxcast_runtime::weights::WeightSource;
 
 /// A decoder of one row: logits are row `token` of the table.
 fn engine(table: &[Vec<f32>]) -> Engine {
+    engine_of(table, 8)
+}
+
+/// Tokens beyond the table's rows begin anew.
+pub fn engine_of(table: &[Vec<f32>], context: usize) -> Engine {
+    engine_on(device(), table, context, false)
+}
+
+pub fn engine_on(device: &Device, table: &[Vec<f32>], context: usize, full_barriers: bool) -> Engine {
     let vocab = table[0].len();
     let mut graph = Graph { name: "table".into(), ..Graph::default() };
     let tokens = graph.add_input("tokens", Ty::new(DType::I64, &[1, 1]));
     let flat: Vec<f32> = table.concat();
     let weights = graph.add_const("table", Tensor::f32(&[table.len(), vocab], &flat));
-    let out = graph.push(Op::Gather { axis: 0 }, &[Some(weights), Some(tokens)], "logits").expect("a gather");
+    let rows = graph.add_const("rows", Tensor::i64(&[], &[table.len() as i64]));
+    let row = graph.push(Op::Binary(BinaryOp::Mod), &[Some(tokens), Some(rows)], "row").expect("a remainder");
+    let out = graph.push(Op::Gather { axis: 0 }, &[Some(weights), Some(row[0])], "logits").expect("a gather");
     graph.outputs.push(Output { name: "logits".into(), value: out[0] });
     let buckets = [BucketGraph { name: "decode".into(), file: "table".into(), rows: 1, graph }];
     let lock = Lock::default();
     let precision = Precision::Fp32;
-    let request = Request { name: "t", precision, context: Some(8), buckets: &buckets, lock: &lock, select: &Shaders };
+    let request =
+        Request { name: "t", precision, context: Some(context), buckets: &buckets, lock: &lock, select: &Shaders };
     let plan = plan::assemble(&request).unwrap_or_else(|e| panic!("{e}"));
     let compile = |k| Code::Words(crate::spirv::compile(k).0.into());
     let code: Vec<Code> = plan.program.kernels.iter().map(compile).collect();
-    let bytes = flat.iter().flat_map(|x| x.to_le_bytes()).collect();
-    let options = Options { guard_bytes: 256, ..Options::default() };
-    Engine::new(device(), plan.program, &code, &WeightSource::Bytes(vec![bytes]), options, &mut |_, _| {})
+    let weights = plan.pool.iter().map(crate::device::packed).collect();
+    let record = RecordOptions { full_barriers, ..RecordOptions::default() };
+    let options = Options { guard_bytes: 256, record, ..Options::default() };
+    Engine::new(device, plan.program, &code, &WeightSource::Bytes(weights), options, &mut |_, _| {})
         .unwrap_or_else(|e| panic!("{e}"))
 }
 

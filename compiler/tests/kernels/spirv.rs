@@ -4,7 +4,7 @@ use crate::nodes::{self, heads};
 use onnxcast::graph::{Graph, Mask, Norm, Rotary, UnaryOp};
 use onnxcast::plan::{Call, Precision, kernels};
 use onnxcast::shaders;
-use onnxcast_runtime::program::Kernel;
+use onnxcast_runtime::program::{Kernel, Phase};
 use onnxcast_runtime::spirv::shared_bytes;
 use std::process::Command;
 
@@ -59,7 +59,10 @@ pub fn compile(kernel: &Kernel) -> (Vec<u32>, bool) {
 
 #[test]
 fn every_decoder_kernel_is_valid() {
-    let mut calls: Vec<Call> = kernels::sample(49152).expect("a sampling kernel");
+    let mut calls: Vec<Call> = [Phase::Greedy, Phase::Drawn]
+        .into_iter()
+        .flat_map(|sampler| kernels::sample(49152, sampler).expect("a sampler"))
+        .collect();
     for graph in decoder_graphs() {
         for precision in [Precision::Fp32, Precision::Fp16] {
             calls.extend(kernels::select(&graph, &graph.nodes[0], precision).expect("a kernel"));

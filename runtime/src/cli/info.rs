@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::layout::{MemoryPlan, memory_plan};
 use crate::memory::human;
 use crate::model::Card;
-use crate::program::Program;
+use crate::program::{Part, Program};
 
 /// A limit of the device against what the program asks of it.
 #[derive(Debug, PartialEq)]
@@ -78,7 +78,7 @@ impl<'a> Info<'a> {
             line("cache a token", human(cost::cache_row_bytes(program)));
         }
         for bucket in program.buckets.iter() {
-            let c = cost::run(program, bucket, true);
+            let c = cost::run(program, bucket, Part::Whole);
             let what = format!(
                 "{} dispatches, {} barriers, reads {} of weights",
                 c.dispatches,
@@ -126,7 +126,7 @@ impl<'a> Info<'a> {
     pub fn json(&self) -> Value {
         let (card, program) = (self.card, self.program);
         let buckets = program.buckets.iter().map(|bucket| {
-            let c = cost::run(program, bucket, true);
+            let c = cost::run(program, bucket, Part::Whole);
             json!({
                 "name": bucket.name, "rows": bucket.rows, "dispatches": c.dispatches, "barriers": c.barriers,
                 "weight_bytes": c.weight_bytes, "inputs": ports(&bucket.inputs), "outputs": ports(&bucket.outputs),

@@ -1,6 +1,6 @@
 // The step to the next token, by a workgroup of at least STEP_MAX_STOPS threads. In: the Step buffer and a token. Out: the token
-// goes to the ring and to tokens[0]; pos grows by rows, rows becomes 1, done is set at a stop token, at the limit or when the
-// cache is full. Promise: what is read is read at once, before the token is known.
+// goes to the ring, to tokens[0] and, where the context has a row for it, to the history; pos grows by rows, rows becomes 1, done is
+// set at a stop token, at the limit or when the cache is full. Promise: what is read is read at once, before the token is known.
 #ifndef NEXT_GLSL
 #define NEXT_GLSL
 #include "step.glsl"
@@ -27,7 +27,7 @@ NextStep next_step(Uints step) {
 shared uint next_stopped;
 
 // Must be called by all threads of the workgroup, with one token.
-void next_write(Uints step, Uints tokens, Uints ring, NextStep before, uint token) {
+void next_write(Uints step, Uints tokens, Uints ring, Uints history, NextStep before, uint token) {
     if (gl_LocalInvocationIndex == 0u) {
         next_stopped = 0u;
     }
@@ -43,6 +43,9 @@ void next_write(Uints step, Uints tokens, Uints ring, NextStep before, uint toke
     uint produced = before.produced + 1u;
     ring.v[before.produced % RING_ENTRIES] = token;
     tokens.v[0] = token;
+    if (pos < before.context) {
+        history.v[pos] = token;
+    }
     step.v[STEP_POS] = pos;
     step.v[STEP_ROWS] = 1u;
     step.v[STEP_PRODUCED] = produced;

@@ -1,5 +1,5 @@
 // The Step buffer, the same layout as runtime/src/step.rs. In: its address. Out: named words.
-// Promise: u32 throughout; only the sampling kernel writes it.
+// Promise: words throughout, of u32 or of f32 bits; only a sampler's last kernel writes it.
 #ifndef STEP_GLSL
 #define STEP_GLSL
 #include "memory.glsl"
@@ -13,12 +13,23 @@ const uint STEP_CONTEXT = 5u;
 const uint STEP_STOP_COUNT = 6u;
 const uint STEP_STOPS = 8u;
 const uint STEP_MAX_STOPS = 16u;
+const uint STEP_TEMPERATURE = 24u;
+const uint STEP_TOP_K = 25u;
+const uint STEP_TOP_P = 26u;
+const uint STEP_MIN_P = 27u;
+const uint STEP_REPEAT_PENALTY = 28u;
+const uint STEP_SEED_LOW = 29u;
+const uint STEP_SEED_HIGH = 30u;
 
 const uint DONE_STOP = 1u;
 const uint DONE_LIMIT = 2u;
 const uint DONE_CONTEXT = 3u;
 
 const uint RING_ENTRIES = 1024u;
+
+float step_float(Uints step, uint word) {
+    return uintBitsToFloat(step.v[word]);
+}
 
 // True when generation has ended and this run has nothing to do.
 bool step_done(Uints step) {

@@ -1,16 +1,29 @@
-//! Matrix products. In: matrices, in batches. Out: sums of products. Promise: a fixed order of sums; f32 sums for f32, f16 and
-//! bf16, exact wrapping sums for integers.
+//! Matrix products. In: matrices, in batches. Out: sums of products. Promise: a fixed order of sums for one element, whatever stands
+//! beside it; f32 sums for f32, f16 and bf16, exact wrapping sums for integers.
 
 use super::offsets::Offsets;
 use super::{Args, Array, Values};
 use crate::error::Result;
 use crate::graph::Op;
+use ndarray::linalg::general_mat_mul;
+use ndarray::{ArrayView2, ArrayViewMut2};
 
 /// What a product needs of its elements.
 pub(super) trait Number: Copy {
     const ZERO: Self;
     fn add(self, other: Self) -> Self;
     fn mul(self, other: Self) -> Self;
+
+    /// out [m, n] += a [m, k] * b, which is [k, n], or transposed [n, k]. No extent is zero.
+    fn multiply(a: &[Self], b: &[Self], [m, k, n]: [usize; 3], transposed: bool, out: &mut [Self]) {
+        let (row, column) = if transposed { (1, k) } else { (n, 1) };
+        for (i, out) in out.chunks_exact_mut(n).enumerate().take(m) {
+            for (j, out) in out.iter_mut().enumerate() {
+                let products = (0..k).map(|l| a[i * k + l].mul(b[l * row + j * column]));
+                *out = products.fold(*out, Number::add);
+            }
+        }
+    }
 }
 
 macro_rules! float {
@@ -21,6 +34,14 @@ macro_rules! float {
             fn add(self, other: $ty) -> $ty { self + other }
             #[inline(always)]
             fn mul(self, other: $ty) -> $ty { self * other }
+
+            fn multiply(a: &[$ty], b: &[$ty], [m, k, n]: [usize; 3], transposed: bool, out: &mut [$ty]) {
+                let b = if transposed { ArrayView2::from_shape((n, k), b) } else { ArrayView2::from_shape((k, n), b) };
+                let (a, out) = (ArrayView2::from_shape((m, k), a), ArrayViewMut2::from_shape((m, n), out));
+                if let (Ok(a), Ok(b), Ok(mut out)) = (a, b, out) {
+                    general_mat_mul(1.0, &a, &if transposed { b.reversed_axes() } else { b }, 1.0, &mut out);
+                }
+            }
         }
     )*};
 }
@@ -73,43 +94,17 @@ fn batched<T: Number>(args: &Args, x: &[T], y: &[T]) -> Result<Vec<T>> {
 
 /// out [m, n] += a [m, k] * b [k, n].
 pub(super) fn multiply_kn<T: Number>(a: &[T], b: &[T], k: usize, n: usize, out: &mut [T]) {
-    if k == 0 || n == 0 {
-        return;
-    }
-    // Four rows of b at a time, so that a row of sums is loaded and stored once for four products.
-    for at in (0..k).step_by(4) {
-        let rows = 4.min(k - at);
-        for (a, out) in a.chunks_exact(k).zip(out.chunks_exact_mut(n)) {
-            let (a, b) = (&a[at..at + rows], &b[at * n..(at + rows) * n]);
-            if let ([a0, a1, a2, a3], Some(quad)) = (a, quarters(b, n)) {
-                let [b0, b1, b2, b3] = quad;
-                for ((((o, &b0), &b1), &b2), &b3) in out.iter_mut().zip(b0).zip(b1).zip(b2).zip(b3) {
-                    let sum = a0.mul(b0).add(a1.mul(b1)).add(a2.mul(b2).add(a3.mul(b3)));
-                    *o = o.add(sum);
-                }
-            } else {
-                for (&a, b) in a.iter().zip(b.chunks_exact(n)) {
-                    out.iter_mut().zip(b).for_each(|(o, &b)| *o = o.add(a.mul(b)));
-                }
-            }
-        }
-    }
+    multiply(a, b, (k, n), false, out);
 }
 
-fn quarters<T>(b: &[T], n: usize) -> Option<[&[T]; 4]> {
-    (b.len() == 4 * n).then(|| [&b[..n], &b[n..2 * n], &b[2 * n..3 * n], &b[3 * n..]])
-}
-
-/// out [m, n] = a [m, k] * transpose of b [n, k].
+/// out [m, n] += a [m, k] * transpose of b [n, k].
 pub(super) fn multiply_nk<T: Number>(a: &[T], b: &[T], k: usize, n: usize, out: &mut [T]) {
-    if k == 0 {
-        return;
-    }
-    for (j, b) in b.chunks_exact(k).enumerate() {
-        for (a, out) in a.chunks_exact(k).zip(out.chunks_exact_mut(n)) {
-            out[j] = dot(a, b);
-        }
-    }
+    multiply(a, b, (k, n), true, out);
+}
+
+fn multiply<T: Number>(a: &[T], b: &[T], (k, n): (usize, usize), transposed: bool, out: &mut [T]) {
+    let Some(m) = a.len().checked_div(k).filter(|m| *m > 0 && n > 0) else { return };
+    T::multiply(&a[..m * k], &b[..k * n], [m, k, n], transposed, &mut out[..m * n]);
 }
 
 /// Sum of products in eight interleaved partial sums.

@@ -97,3 +97,16 @@ fn a_ceil_window_counts_only_what_lies_inside_the_pads() {
     let op = Op::AveragePool { window: window(&[3], &[2], &[0, 0]), ceil: true, count_pad: true };
     assert_eq!(one(op, &[&counting(&[1, 1, 4])]).to_f32(), [1.0, 2.5]);
 }
+
+#[test]
+fn a_row_of_a_product_does_not_depend_on_the_rows_beside_it() {
+    let value = |i: usize| ((i as u32).wrapping_mul(2654435761) >> 8) as f32 / 8388608.0 - 1.0;
+    let (m, k, n) = (19, 301, 37);
+    let a: Vec<f32> = (0..m * k).map(value).collect();
+    let b: Vec<f32> = (0..k * n).map(|i| value(i + 77)).collect();
+    let b = Array::f32(&[k, n], &b);
+    let whole = one(Op::MatMul, &[&Array::f32(&[m, k], &a), &b]).to_f32();
+    for (row, want) in a.chunks(k).zip(whole.chunks(n)) {
+        assert_eq!(one(Op::MatMul, &[&Array::f32(&[1, k], row), &b]).to_f32(), want);
+    }
+}

@@ -7,6 +7,7 @@ use crate::import::{Bindings, inspect};
 use crate::init;
 use crate::manifest::{self, Bucket, Manifest, Text};
 use crate::plan::{Lock, Precision};
+use crate::quantise::{Method, Settings};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -25,10 +26,28 @@ pub struct Wish {
     /// The user's own file or folder, instead of the manifest's.
     pub onnx: Option<PathBuf>,
     pub precision: Option<Precision>,
+    pub quantise: QuantiseWish,
     /// Compile the graph as it stands, at these dimensions.
     pub dims: Option<Bindings>,
     /// Plan only: weights may be absent.
     pub without_weights: bool,
+}
+
+/// What to do differently from the manifest's `[quantise]`.
+#[derive(Clone, Default, Debug)]
+pub struct QuantiseWish {
+    pub method: Option<Method>,
+    pub calibration: Option<PathBuf>,
+    pub tokens: Option<usize>,
+}
+
+impl QuantiseWish {
+    fn apply(&self, to: &mut Settings, home: &Path) {
+        to.method = self.method.or(to.method);
+        to.tokens = self.tokens.unwrap_or(to.tokens);
+        let given = to.calibration.as_ref().map(|path| home.join(path));
+        to.calibration = self.calibration.clone().or(given);
+    }
 }
 
 /// A model ready to be compiled.
@@ -85,6 +104,7 @@ impl Job {
             }
         };
         manifest.precision = wish.precision.unwrap_or(manifest.precision);
+        wish.quantise.apply(&mut manifest.quantise, &home);
         if let Some(dims) = &wish.dims {
             as_it_stands(&mut manifest, dims, wish.precision);
         }

@@ -71,7 +71,12 @@ pub fn quantise(job: &Job, buckets: &mut [BucketGraph]) -> Result<Report> {
         return Ok(Report::default());
     }
     let settings = &job.manifest.quantise;
-    let report = quantise::run(buckets, &job.lock, settings, &mut quantise::Nearest)?;
+    let tokenizer = job.text.as_ref().map(|t| t.tokenizer.as_slice());
+    let mut strategy = match job.without_weights {
+        true => Box::new(quantise::Nearest::default()),
+        false => quantise::strategy(settings, tokenizer, buckets)?,
+    };
+    let report = quantise::run(buckets, &job.lock, settings, strategy.as_mut())?;
     for b in buckets.iter() {
         verify(&b.graph).map_err(|e| e.at(format!("after quantising bucket {}", b.name)))?;
     }

@@ -9,8 +9,9 @@ mod sources;
 
 use crate::error::{Error, Result};
 use crate::import::Bindings;
-use crate::job::Wish;
+use crate::job::{QuantiseWish, Wish};
 use crate::plan::Precision;
+use crate::quantise::Method;
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -108,6 +109,15 @@ struct Model {
     /// fp32, fp16 or int4, instead of what the manifest says
     #[arg(long, value_parser = precision)]
     precision: Option<Precision>,
+    /// How int4 finds its codes
+    #[arg(long, value_enum)]
+    method: Option<Method>,
+    /// A text for int4 to calibrate on
+    #[arg(long, value_name = "FILE")]
+    calibration: Option<PathBuf>,
+    /// How many tokens of it
+    #[arg(long, value_name = "N")]
+    calibration_tokens: Option<usize>,
     /// Compile the graph as it stands, at these dimensions
     #[arg(long, value_name = "NAME=N,…", value_parser = bindings)]
     dims: Option<Bindings>,
@@ -118,8 +128,10 @@ struct Model {
 
 impl Model {
     fn wish(self) -> Wish {
-        let Model { name, manifest, onnx, precision, dims, without_weights } = self;
-        Wish { project: PathBuf::new(), name, manifest, onnx, precision, dims, without_weights }
+        let Model { name, manifest, onnx, precision, dims, without_weights, .. } = self;
+        let quantise =
+            QuantiseWish { method: self.method, calibration: self.calibration, tokens: self.calibration_tokens };
+        Wish { project: PathBuf::new(), name, manifest, onnx, precision, quantise, dims, without_weights }
     }
 }
 

@@ -2,6 +2,8 @@
 //! embedding table are quantised constants, and a report. Promise: equal content gets equal codes, once, wherever it stands;
 //! without weights the lock decides.
 
+mod calibrate;
+mod choose;
 mod groups;
 mod nearest;
 mod report;
@@ -9,10 +11,12 @@ mod settings;
 #[cfg(test)]
 mod tests;
 
+pub use calibrate::Calibrated;
+pub use choose::strategy;
 pub use groups::{Group, Part, Role, Use};
 pub use nearest::Nearest;
 pub use report::{Report, Row};
-pub use settings::Settings;
+pub use settings::{Method, Settings};
 
 use crate::error::Result;
 use crate::graph::quant::{Encoded, Quant};
@@ -34,7 +38,23 @@ pub trait Strategy {
 
     /// Codes of a group in `quant`, or in another layout of the same group size that suits it better. `rows` are its values as
     /// fp16 holds them, [n][k], part after part.
-    fn encode(&mut self, group: &Group, rows: &[f32], quant: Quant) -> Result<Encoded>;
+    fn encode(&mut self, group: &Group, rows: &[f32], quant: Quant) -> Result<Encoding>;
+}
+
+/// What a strategy made of a group.
+pub struct Encoding {
+    /// None: it stays in fp16.
+    pub encoded: Option<Encoded>,
+    /// |X (W - Wq)^T| / |X W^T| for the inputs X of a calibration, where there was one.
+    pub output_error: Option<f64>,
+    /// Why it is stored otherwise than asked for.
+    pub why: String,
+}
+
+impl From<Encoded> for Encoding {
+    fn from(encoded: Encoded) -> Encoding {
+        Encoding { encoded: Some(encoded), output_error: None, why: String::new() }
+    }
 }
 
 /// What became of one group.
@@ -54,7 +74,10 @@ pub fn run(
 ) -> Result<Report> {
     let groups = groups::find(buckets, lock)?;
     strategy.prepare(buckets, &groups)?;
-    let mut report = Report { settings: Some(settings.named(&strategy.name())), ..Report::default() };
+    let named = settings.named(&strategy.name());
+    // Without weights nothing is decided anew.
+    let before = lock.quantise.clone().filter(|_| groups.iter().all(|g| g.sources.is_none()));
+    let mut report = Report { settings: Some(before.unwrap_or(named)), ..Report::default() };
     for group in &groups {
         let outcome = encode(buckets, lock, settings, strategy, (group, &mut report))?;
         for at in &group.uses {
@@ -111,11 +134,17 @@ fn encode(
     };
     let outcome = if group.sources.is_some() {
         let rows = group.rows(buckets)?;
-        let encoded = strategy.encode(group, &rows, quant).map_err(|e| e.at(group.name()))?;
-        let (error, whole) = encoded.error(&rows);
-        row.error = Some(if whole > 0.0 { (error / whole).sqrt() } else { 0.0 });
-        row.store(encoded.quant());
-        Outcome::Quantised(group.split(&encoded))
+        let made = strategy.encode(group, &rows, quant).map_err(|e| e.at(group.name()))?;
+        (row.output_error, row.why) = (made.output_error, made.why);
+        match made.encoded {
+            Some(encoded) => {
+                let (error, whole) = encoded.error(&rows);
+                row.error = Some(if whole > 0.0 { (error / whole).sqrt() } else { 0.0 });
+                row.store(encoded.quant());
+                Outcome::Quantised(group.split(&encoded))
+            }
+            None => Outcome::Kept,
+        }
     } else {
         match group.stored(buckets, lock) {
             Some(store) => match Quant::parse(&store) {

@@ -1,17 +1,24 @@
 //! Rounding to nearest. In: rows. Out: the codes nearest to them on each group's best grid. Promise: needs no data but the weights.
 
-use super::{Group, Strategy};
+use super::{Encoding, Group, Strategy};
 use crate::error::Result;
 use crate::graph::quant::{Encoded, Fit, Quant};
 
-pub struct Nearest;
+#[derive(Default)]
+pub struct Nearest {
+    /// Why nothing better was possible.
+    pub because: Option<String>,
+}
 
 impl Strategy for Nearest {
     fn name(&self) -> String {
-        "nearest".into()
+        match &self.because {
+            None => "nearest".into(),
+            Some(why) => format!("nearest, as {why}"),
+        }
     }
 
-    fn encode(&mut self, group: &Group, rows: &[f32], quant: Quant) -> Result<Encoded> {
-        Encoded::nearest(rows, group.n(), group.k, quant, &Fit::default())
+    fn encode(&mut self, group: &Group, rows: &[f32], quant: Quant) -> Result<Encoding> {
+        Encoded::nearest(rows, group.n(), group.k, quant, &Fit::default()).map(Encoding::from)
     }
 }

@@ -16,6 +16,8 @@ pub struct Row {
     pub quant: Option<Quant>,
     /// Root of the squared error over the squared weights; none where the data is not at hand.
     pub error: Option<f64>,
+    /// The same of what the layer gives, over a calibration's inputs.
+    pub output_error: Option<f64>,
     /// Why it is stored otherwise than the settings say.
     pub why: String,
 }
@@ -32,7 +34,7 @@ pub struct Report {
 impl Row {
     pub(super) fn new(group: &Group) -> Row {
         let (name, role, n, k) = (group.name(), group.role, group.n(), group.k);
-        Row { name, role, n, k, quant: None, error: None, why: String::new() }
+        Row { name, role, n, k, quant: None, error: None, output_error: None, why: String::new() }
     }
 
     pub(super) fn store(&mut self, quant: Quant) {
@@ -73,12 +75,24 @@ impl Report {
         let mut out = String::new();
         let Some(settings) = &self.settings else { return out };
         let _ = writeln!(out, "# quantised: {settings}");
-        let _ = writeln!(out, "{:>8} {:>8}  {:20} {:>6} {:>9}  name", "rows", "columns", "layout", "bits", "error");
+        let _ = writeln!(
+            out,
+            "{:>8} {:>8}  {:20} {:>6} {:>9} {:>9}  name",
+            "rows", "columns", "layout", "bits", "error", "output"
+        );
         for r in &self.rows {
             let layout = r.quant.map_or("rows_f16".into(), Quant::name);
-            let error = r.error.map_or("-".into(), |e| format!("{:.3} %", 100.0 * e));
+            let percent = |e: Option<f64>| e.map_or("-".into(), |e| format!("{:.3} %", 100.0 * e));
+            let (error, output) = (percent(r.error), percent(r.output_error));
             let why = if r.why.is_empty() { String::new() } else { format!("  ({})", r.why) };
-            let _ = writeln!(out, "{:>8} {:>8}  {layout:20} {:>6.3} {error:>9}  {}{why}", r.n, r.k, r.bits(), r.name);
+            let _ = writeln!(
+                out,
+                "{:>8} {:>8}  {layout:20} {:>6.3} {error:>9} {output:>9}  {}{why}",
+                r.n,
+                r.k,
+                r.bits(),
+                r.name
+            );
         }
         let bytes: usize = self.rows.iter().map(Row::bytes).sum();
         let weights: usize = self.rows.iter().map(|r| r.n * r.k).sum();

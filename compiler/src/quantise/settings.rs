@@ -3,9 +3,10 @@
 
 use crate::graph::quant::{Quant, Zero};
 use serde::Deserialize;
+use std::path::PathBuf;
 
 /// How `precision = "int4"` stores weights.
-#[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Settings {
     /// Bits of a matrix's codes: 4 or 8.
@@ -17,6 +18,36 @@ pub struct Settings {
     pub table_bits: u8,
     pub table_group: u16,
     pub table_zero: ZeroName,
+    /// How codes are chosen; the best that is possible unless given.
+    pub method: Option<Method>,
+    /// A text to calibrate on, beside the manifest; one of the compiler's own unless given.
+    pub calibration: Option<PathBuf>,
+    /// How many of its tokens are used.
+    pub tokens: usize,
+    /// The largest relative output error that a matrix may have before it gets more bits.
+    pub guard: f64,
+}
+
+/// How codes are chosen.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub enum Method {
+    /// The nearest to each weight; needs no text
+    Nearest,
+    /// The nearest, on grids that mind the columns with large inputs
+    Weighted,
+    /// Later columns make up for the errors of earlier ones
+    Gptq,
+}
+
+impl Method {
+    pub fn name(self) -> &'static str {
+        match self {
+            Method::Nearest => "nearest",
+            Method::Weighted => "weighted",
+            Method::Gptq => "gptq",
+        }
+    }
 }
 
 /// `mid`, `point` or `min`.
@@ -41,7 +72,18 @@ impl From<ZeroName> for Zero {
 impl Default for Settings {
     /// 4.5 bits a weight of a matrix and 8.25 of the table.
     fn default() -> Settings {
-        Settings { bits: 4, group: 64, zero: ZeroName::Min, table_bits: 8, table_group: 64, table_zero: ZeroName::Mid }
+        Settings {
+            bits: 4,
+            group: 64,
+            zero: ZeroName::Min,
+            table_bits: 8,
+            table_group: 64,
+            table_zero: ZeroName::Mid,
+            method: None,
+            calibration: None,
+            tokens: 4096,
+            guard: 0.25,
+        }
     }
 }
 
@@ -74,6 +116,9 @@ impl Settings {
             if ![32, 64, 128].contains(&group) {
                 return Err(format!("{key} is {group}; 32, 64 and 128 are possible"));
             }
+        }
+        if self.tokens == 0 || !(self.guard > 0.0) {
+            return Err(format!("tokens = {} and guard = {}; both must be above zero", self.tokens, self.guard));
         }
         Ok(())
     }

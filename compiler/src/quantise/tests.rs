@@ -35,7 +35,7 @@ fn bucket(graph: Graph) -> BucketGraph {
 
 fn quantised(graph: Graph, settings: &Settings) -> (Graph, Report) {
     let mut buckets = [bucket(graph)];
-    let report = run(&mut buckets, &Lock::default(), settings, &mut Nearest).unwrap();
+    let report = run(&mut buckets, &Lock::default(), settings, &mut Nearest::default()).unwrap();
     let [bucket] = buckets;
     verify(&bucket.graph).unwrap();
     (bucket.graph, report)
@@ -100,7 +100,7 @@ fn columns_that_no_group_divides_stay_in_fp16_and_the_report_says_why() {
 fn without_weights_the_lock_says_how_each_is_stored() {
     let settings = Settings::default();
     let mut with = [bucket(tied(64))];
-    let report = run(&mut with, &Lock::default(), &settings, &mut Nearest).unwrap();
+    let report = run(&mut with, &Lock::default(), &settings, &mut Nearest::default()).unwrap();
     let plan = |buckets: &[BucketGraph], lock: &Lock| {
         let precision = crate::plan::Precision::Int4;
         let select = &crate::plan::Shaders;
@@ -116,7 +116,7 @@ fn without_weights_the_lock_says_how_each_is_stored() {
         }
     }
     let mut without = [bucket(graph)];
-    let again = run(&mut without, &first.lock, &settings, &mut Nearest).unwrap();
+    let again = run(&mut without, &first.lock, &settings, &mut Nearest::default()).unwrap();
     let mut second = plan(&without, &first.lock);
     again.note(&mut second.lock);
     assert_eq!(print(&with[0].graph), print(&without[0].graph));
@@ -129,7 +129,7 @@ fn without_weights_the_lock_says_how_each_is_stored() {
 #[test]
 fn every_bucket_gets_the_same_codes_once() {
     let mut buckets = [bucket(tied(64)), BucketGraph { name: "other".into(), ..bucket(tied(64)) }];
-    let report = run(&mut buckets, &Lock::default(), &Settings::default(), &mut Nearest).unwrap();
+    let report = run(&mut buckets, &Lock::default(), &Settings::default(), &mut Nearest::default()).unwrap();
     assert_eq!(report.rows.len(), 3);
     assert_eq!(layouts(&buckets[0].graph), layouts(&buckets[1].graph));
 }

@@ -17,6 +17,13 @@ pub use stop::StopFilter;
 pub use stream::Stream;
 pub use template::{Message, Template};
 
+/// Ids of a text by a tokenizer.json alone, as it stands and without special tokens: for tools that have no model at hand.
+pub fn ids(tokenizer: &[u8], text: &str) -> Result<Vec<u32>> {
+    let fail = |e: tokenizers::Error| Error::input(e.to_string()).at("tokenizer.json");
+    let encoding = Tokenizer::from_bytes(tokenizer).and_then(|t| t.encode_fast(text, false));
+    Ok(encoding.map_err(fail)?.get_ids().to_vec())
+}
+
 /// A model's text side, parsed.
 pub struct Codec {
     tokenizer: Tokenizer,

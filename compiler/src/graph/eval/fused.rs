@@ -40,6 +40,17 @@ pub(super) fn eval(args: &Args) -> Result<Vec<Values>> {
     })
 }
 
+/// What a node multiplies with its weights: input 0, after the norm that is folded in.
+pub(super) fn multiplied(args: &Args) -> Result<Vec<f32>> {
+    let (operands, norm) = match *args.op {
+        Op::Linear { norm, bias, residual, .. } => (linear(norm, bias, residual), norm),
+        Op::GatedLinear { norm, .. } => (gated(norm), norm),
+        Op::Qkv { norm, bias, rope, .. } => (qkv(norm, bias, rope), norm),
+        _ => return Err(args.err("is no product with weights")),
+    };
+    Ok(normed(args, &operands, norm)?.into_owned())
+}
+
 /// Input 0, its rows normalised where a norm is folded in.
 fn normed<'a>(args: &Args<'a>, o: &Operands, norm: Option<Norm>) -> Result<Cow<'a, [f32]>> {
     let x = args.f32s(0)?;

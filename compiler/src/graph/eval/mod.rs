@@ -49,6 +49,11 @@ pub fn node(op: &Op, inputs: &[Option<&Array>]) -> Result<Vec<Array>> {
     Ok(out.into_iter().zip(values).map(|(ty, v)| Array::new(ty.dtype, ty.shape, v)).collect())
 }
 
+/// What `Linear`, `GatedLinear` or `Qkv` multiplies with its weights, row after row: input 0, after the norm that is folded in.
+pub fn multiplied(op: &Op, inputs: &[Option<&Array>]) -> Result<Vec<f32>> {
+    fused::multiplied(&Args { op, inputs, out: &[] })
+}
+
 /// Runs a graph. `inputs` holds graph inputs and state inputs by name; the result, outputs by name and state outputs by the
 /// name of their input.
 pub fn run(graph: &Graph, inputs: &HashMap<String, Array>) -> Result<HashMap<String, Array>> {

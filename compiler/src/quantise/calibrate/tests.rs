@@ -1,7 +1,7 @@
 use super::moments::{Trust, factor, second, squares};
 use super::*;
 use crate::graph::eval::{self, Array};
-use crate::graph::{Def, Graph, Op, ValueId, parse, verify};
+use crate::graph::{Def, Graph, ValueId, parse, verify};
 use crate::plan::Lock;
 use crate::quantise::{Report, Settings, choose, run};
 use std::collections::HashMap;

@@ -18,6 +18,9 @@ mod qwen_base;
 #[path = "../../snapshots/qwen-base-256/program.snap.rs"]
 mod qwen_base_256;
 #[rustfmt::skip]
+#[path = "../../snapshots/qwen-int4/program.snap.rs"]
+mod qwen_int4;
+#[rustfmt::skip]
 #[path = "../../snapshots/qwen-single/program.snap.rs"]
 mod qwen_single;
 #[rustfmt::skip]
@@ -29,10 +32,11 @@ mod tiny;
 
 /// Every model in the tree, with the program that its snapshot holds and its number of layers.
 type Known = (&'static str, fn() -> Program, usize);
-const MODELS: [Known; 6] = [
+const MODELS: [Known; 7] = [
     ("qwen", qwen::program, 24),
     ("qwen-base", qwen_base::program, 24),
     ("qwen-base-256", qwen_base_256::program, 24),
+    ("qwen-int4", qwen_int4::program, 24),
     ("qwen-single", qwen_single::program, 24),
     ("smollm2", smollm2::program, 30),
     ("tiny", tiny::program, 2),

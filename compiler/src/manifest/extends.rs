@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use toml::{Table, Value};
 
 /// Tables that are merged key by key; every other key of the child replaces the parent's as a whole.
-const MERGED: [&str; 3] = ["graphs", "dims", "text"];
+const MERGED: [&str; 4] = ["graphs", "dims", "text", "quantise"];
 
 /// One manifest of a chain.
 pub struct Link {

@@ -1,0 +1,1097 @@
+// Written by onnxcast 0.1.0 from models/qwen-int4/model.toml. Do not edit: make model=NAME writes it again.
+
+//! Kernels, extents and dispatches in the order in which they run.
+#![allow(clippy::unreadable_literal, unused_imports)]
+
+use onnxcast_runtime::program::Arg::{
+    Arena, Column, History, Input, Logits, Output, Ring, Step, Tokens, Weight,
+};
+use onnxcast_runtime::program::{
+    Arg, Block, Bucket, Decoder, Dispatch, Elem, Kernel, List, Phase, Port, Program,
+    State, Tensor,
+};
+use onnxcast_runtime::{columns, kernel, port, row, state, tensor};
+use std::borrow::Cow::Borrowed;
+
+pub fn program() -> Program {
+    Program {
+        name: Borrowed("qwen-int4"),
+        plan_hash: Borrowed(""),
+        kernels: Borrowed(KERNELS),
+        tensors: Borrowed(TENSORS),
+        states: Borrowed(STATES),
+        buckets: Borrowed(BUCKETS),
+        decoder: Some(Decoder {
+            context: 1024,
+            vocab: 151936,
+            decode: 1,
+            prefill: 0,
+        }),
+    }
+}
+
+const GATHER_Q8_G64_MID_M256_K896_ROWS151936: u32 = 0;
+const QKV_Q4_G64_MIN_M256_K896_H14_2_D64_C1024_RMS: u32 = 1;
+const ATTEND_F16_M256_H14_2_D64_C1024: u32 = 2;
+const MATMUL_Q4_G64_MIN_M256_K896_N896_ADD: u32 = 3;
+const GATED_MATMUL_Q4_G64_MIN_M256_K896_N4864_RMS_SILU: u32 = 4;
+const MATMUL_Q4_G64_MIN_M256_K4864_N896_ADD: u32 = 5;
+const LAST_ROW_F32_M256_K896: u32 = 6;
+const MATVEC_Q8_G64_MID_M1_K896_N151936_RMS: u32 = 7;
+const ARGMAX_F32_N151936: u32 = 8;
+const NEXT_TOKEN_N151936: u32 = 9;
+const DRAW_SCALE_N151936: u32 = 10;
+const DRAW_SEARCH_N151936: u32 = 11;
+const DRAW_SUM_N151936: u32 = 12;
+const DRAW_PICK_N151936: u32 = 13;
+const GATHER_Q8_G64_MID_M1_K896_ROWS151936: u32 = 14;
+const QKV_Q4_G64_MIN_M1_K896_H14_2_D64_C1024_RMS: u32 = 15;
+const ATTEND_F16_M1_H14_2_D64_C1024: u32 = 16;
+const MATVEC_Q4_G64_MIN_M1_K896_N896_ADD: u32 = 17;
+const GATED_MATVEC_Q4_G64_MIN_M1_K896_N4864_RMS_SILU: u32 = 18;
+const MATVEC_Q4_G64_MIN_M1_K4864_N896_ADD: u32 = 19;
+const LAST_ROW_F32_M1_K896: u32 = 20;
+
+static KERNELS: &[Kernel] = &[
+    kernel!(
+        "gather_q8_g64_mid_m256_k896_rows151936", "gather_rows.comp", args 4, writes 4,
+        [M = "256", K = "896", ROWS = "151936", WEIGHT_BITS = "8", WEIGHT_ROWS =
+        "151936", GROUP = "64", ZERO = "0", SALIENT = "0", LIVE = "1"]
+    ),
+    kernel!(
+        "qkv_q4_g64_min_m256_k896_h14_2_d64_c1024_rms", "qkv.comp", args 12, writes 28,
+        [M = "256", K = "896", HQ = "14", HKV = "2", D = "64", C = "1024", WEIGHT_BITS =
+        "4", WEIGHT_ROWS = "1152", GROUP = "64", ZERO = "2", SALIENT = "0", KV_BITS =
+        "16", BIAS = "1", ROTARY = "64", TABLE = "1024", INTERLEAVED = "0", QUADS = "1",
+        POS_WORD = "0", ROWS_WORD = "1", LIVE = "1", THREAD_ROWS = "8", LOCAL = "64",
+        UNITS = "1", NORM = "1", EPS = "1e-6"]
+    ),
+    kernel!(
+        "attend_f16_m256_h14_2_d64_c1024", "cached_attention.comp", args 6, writes 8, [M
+        = "256", HQ = "14", HKV = "2", D = "64", C = "1024", KV_BITS = "16", SCALE =
+        "0.125", WINDOW = "0", POS_WORD = "0", QUERY_ROWS = "4", LOCAL = "64", LIVE =
+        "1"]
+    ),
+    kernel!(
+        "matmul_q4_g64_min_m256_k896_n896_add", "linear.comp", args 5, writes 4, [M =
+        "256", K = "896", N = "896", WEIGHT_BITS = "4", WEIGHT_ROWS = "896", GROUP =
+        "64", ZERO = "2", SALIENT = "0", ACT = "0", BIAS = "0", RESIDUAL = "1", LIVE =
+        "1", THREAD_ROWS = "8", LOCAL = "64", UNITS = "1", NORM = "0", EPS = "0.0"]
+    ),
+    kernel!(
+        "gated_matmul_q4_g64_min_m256_k896_n4864_rms_silu", "gated_linear.comp", args 5,
+        writes 4, [M = "256", K = "896", N = "4864", WEIGHT_BITS = "4", WEIGHT_ROWS =
+        "9728", GROUP = "64", ZERO = "2", SALIENT = "0", ACT = "15", LIVE = "1",
+        THREAD_ROWS = "8", LOCAL = "64", UNITS = "1", NORM = "1", EPS = "1e-6"]
+    ),
+    kernel!(
+        "matmul_q4_g64_min_m256_k4864_n896_add", "linear.comp", args 5, writes 4, [M =
+        "256", K = "4864", N = "896", WEIGHT_BITS = "4", WEIGHT_ROWS = "896", GROUP =
+        "64", ZERO = "2", SALIENT = "0", ACT = "0", BIAS = "0", RESIDUAL = "1", LIVE =
+        "1", THREAD_ROWS = "8", LOCAL = "64", UNITS = "1", NORM = "0", EPS = "0.0"]
+    ),
+    kernel!(
+        "last_row_f32_m256_k896", "last_row.comp", args 3, writes 4, [M = "256", K =
+        "896", ROWS_WORD = "1"]
+    ),
+    kernel!(
+        "matvec_q8_g64_mid_m1_k896_n151936_rms", "linear.comp", args 5, writes 4, [M =
+        "1", K = "896", N = "151936", WEIGHT_BITS = "8", WEIGHT_ROWS = "151936", GROUP =
+        "64", ZERO = "0", SALIENT = "0", ACT = "0", BIAS = "0", RESIDUAL = "0", LIVE =
+        "1", THREAD_ROWS = "0", LOCAL = "32", UNITS = "1", NORM = "1", EPS = "1e-6"]
+    ),
+    kernel!(
+        "argmax_f32_n151936", "argmax.comp", args 3, writes 2, [V = "151936", SLICE =
+        "1280", LOCAL = "256"]
+    ),
+    kernel!(
+        "next_token_n151936", "next_token.comp", args 5, writes 30, [V = "151936", PARTS
+        = "119", LOCAL = "256"]
+    ),
+    kernel!(
+        "draw_scale_n151936", "draw_scale.comp", args 7, writes 120, [V = "151936", SLICE
+        = "1280", SLICES = "119", LOCAL = "256"]
+    ),
+    kernel!(
+        "draw_search_n151936", "draw_search.comp", args 6, writes 48, [V = "151936",
+        SLICE = "1280", SLICES = "119", LOCAL = "256"]
+    ),
+    kernel!(
+        "draw_sum_n151936", "draw_sum.comp", args 6, writes 48, [V = "151936", SLICE =
+        "1280", SLICES = "119", LOCAL = "256"]
+    ),
+    kernel!(
+        "draw_pick_n151936", "draw_pick.comp", args 7, writes 120, [V = "151936", SLICE =
+        "1280", SLICES = "119", LOCAL = "256"]
+    ),
+    kernel!(
+        "gather_q8_g64_mid_m1_k896_rows151936", "gather_rows.comp", args 4, writes 4, [M
+        = "1", K = "896", ROWS = "151936", WEIGHT_BITS = "8", WEIGHT_ROWS = "151936",
+        GROUP = "64", ZERO = "0", SALIENT = "0", LIVE = "1"]
+    ),
+    kernel!(
+        "qkv_q4_g64_min_m1_k896_h14_2_d64_c1024_rms", "qkv.comp", args 12, writes 28, [M
+        = "1", K = "896", HQ = "14", HKV = "2", D = "64", C = "1024", WEIGHT_BITS = "4",
+        WEIGHT_ROWS = "1152", GROUP = "64", ZERO = "2", SALIENT = "0", KV_BITS = "16",
+        BIAS = "1", ROTARY = "64", TABLE = "1024", INTERLEAVED = "0", QUADS = "1",
+        POS_WORD = "0", ROWS_WORD = "1", LIVE = "1", THREAD_ROWS = "0", LOCAL = "32",
+        UNITS = "1", NORM = "1", EPS = "1e-6"]
+    ),
+    kernel!(
+        "attend_f16_m1_h14_2_d64_c1024", "cached_attention.comp", args 6, writes 8, [M =
+        "1", HQ = "14", HKV = "2", D = "64", C = "1024", KV_BITS = "16", SCALE = "0.125",
+        WINDOW = "0", POS_WORD = "0", QUERY_ROWS = "1", LOCAL = "64", LIVE = "1"]
+    ),
+    kernel!(
+        "matvec_q4_g64_min_m1_k896_n896_add", "linear.comp", args 5, writes 4, [M = "1",
+        K = "896", N = "896", WEIGHT_BITS = "4", WEIGHT_ROWS = "896", GROUP = "64", ZERO
+        = "2", SALIENT = "0", ACT = "0", BIAS = "0", RESIDUAL = "1", LIVE = "1",
+        THREAD_ROWS = "0", LOCAL = "32", UNITS = "1", NORM = "0", EPS = "0.0"]
+    ),
+    kernel!(
+        "gated_matvec_q4_g64_min_m1_k896_n4864_rms_silu", "gated_linear.comp", args 5,
+        writes 4, [M = "1", K = "896", N = "4864", WEIGHT_BITS = "4", WEIGHT_ROWS =
+        "9728", GROUP = "64", ZERO = "2", SALIENT = "0", ACT = "15", LIVE = "1",
+        THREAD_ROWS = "0", LOCAL = "32", UNITS = "1", NORM = "1", EPS = "1e-6"]
+    ),
+    kernel!(
+        "matvec_q4_g64_min_m1_k4864_n896_add", "linear.comp", args 5, writes 4, [M = "1",
+        K = "4864", N = "896", WEIGHT_BITS = "4", WEIGHT_ROWS = "896", GROUP = "64", ZERO
+        = "2", SALIENT = "0", ACT = "0", BIAS = "0", RESIDUAL = "1", LIVE = "1",
+        THREAD_ROWS = "0", LOCAL = "32", UNITS = "1", NORM = "0", EPS = "0.0"]
+    ),
+    kernel!(
+        "last_row_f32_m1_k896", "last_row.comp", args 3, writes 4, [M = "1", K = "896",
+        ROWS_WORD = "1"]
+    ),
+];
+
+static TENSORS: &[Tensor] = &[
+    tensor!("model.embed_tokens.weight", q8_g64_mid, [151936, 896], 140388864),
+    tensor!(
+        "model.layers.0.self_attn.q_proj.weight_T+model.layers.0.self_attn.k_proj.weight_T+model.layers.0.self_attn.v_proj.weight_T",
+        q4_g64_min, [1152, 896], 580608
+    ),
+    tensor!("model.layers.0.input_layernorm.weight", rows_f32, [896], 3584),
+    tensor!(
+        "model.layers.0.self_attn.q_proj.bias+model.layers.0.self_attn.k_proj.bias+model.layers.0.self_attn.v_proj.bias",
+        rows_f32, [1152], 4608
+    ),
+    tensor!(
+        "/model/rotary_emb/Unsqueeze_2_output_0.cos_table", rows_f32, [1024, 32], 131072
+    ),
+    tensor!(
+        "/model/rotary_emb/Unsqueeze_3_output_0.sin_table", rows_f32, [1024, 32], 131072
+    ),
+    tensor!("model.layers.0.self_attn.o_proj.weight_T", q4_g64_min, [896, 896], 451584),
+    tensor!(
+        "model.layers.0.mlp.gate_proj.weight_T+model.layers.0.mlp.up_proj.weight_T",
+        q4_g64_min, [9728, 896], 4902912
+    ),
+    tensor!("model.layers.0.post_attention_layernorm.weight", rows_f32, [896], 3584),
+    tensor!("model.layers.0.mlp.down_proj.weight_T", q4_g64_min, [896, 4864], 2451456),
+    tensor!(
+        "model.layers.1.self_attn.q_proj.weight_T+model.layers.1.self_attn.k_proj.weight_T+model.layers.1.self_attn.v_proj.weight_T",
+        q4_g64_min, [1152, 896], 580608
+    ),
+    tensor!("model.layers.1.input_layernorm.weight", rows_f32, [896], 3584),
+    tensor!(
+        "model.layers.1.self_attn.q_proj.bias+model.layers.1.self_attn.k_proj.bias+model.layers.1.self_attn.v_proj.bias",
+        rows_f32, [1152], 4608
+    ),
+    tensor!("model.layers.1.self_attn.o_proj.weight_T", q4_g64_min, [896, 896], 451584),
+    tensor!(
+        "model.layers.1.mlp.gate_proj.weight_T+model.layers.1.mlp.up_proj.weight_T",
+        q4_g64_min, [9728, 896], 4902912
+    ),
+    tensor!("model.layers.1.post_attention_layernorm.weight", rows_f32, [896], 3584),
+    tensor!("model.layers.1.mlp.down_proj.weight_T", q4_g64_min, [896, 4864], 2451456),
+    tensor!(
+        "model.layers.2.self_attn.q_proj.weight_T+model.layers.2.self_attn.k_proj.weight_T+model.layers.2.self_attn.v_proj.weight_T",
+        q4_g64_min, [1152, 896], 580608
+    ),
+    tensor!("model.layers.2.input_layernorm.weight", rows_f32, [896], 3584),
+    tensor!(
+        "model.layers.2.self_attn.q_proj.bias+model.layers.2.self_attn.k_proj.bias+model.layers.2.self_attn.v_proj.bias",
+        rows_f32, [1152], 4608
+    ),
+    tensor!("model.layers.2.self_attn.o_proj.weight_T", q4_g64_min, [896, 896], 451584),
+    tensor!(
+        "model.layers.2.mlp.gate_proj.weight_T+model.layers.2.mlp.up_proj.weight_T",
+        q4_g64_min, [9728, 896], 4902912
+    ),
+    tensor!("model.layers.2.post_attention_layernorm.weight", rows_f32, [896], 3584),
+    tensor!("model.layers.2.mlp.down_proj.weight_T", q4_g64_min, [896, 4864], 2451456),
+    tensor!(
+        "model.layers.3.self_attn.q_proj.weight_T+model.layers.3.self_attn.k_proj.weight_T+model.layers.3.self_attn.v_proj.weight_T",
+        q4_g64_min, [1152, 896], 580608
+    ),
+    tensor!("model.layers.3.input_layernorm.weight", rows_f32, [896], 3584),
+    tensor!(
+        "model.layers.3.self_attn.q_proj.bias+model.layers.3.self_attn.k_proj.bias+model.layers.3.self_attn.v_proj.bias",
+        rows_f32, [1152], 4608
+    ),
+    tensor!("model.layers.3.self_attn.o_proj.weight_T", q4_g64_min, [896, 896], 451584),
+    tensor!(
+        "model.layers.3.mlp.gate_proj.weight_T+model.layers.3.mlp.up_proj.weight_T",
+        q4_g64_min, [9728, 896], 4902912
+    ),
+    tensor!("model.layers.3.post_attention_layernorm.weight", rows_f32, [896], 3584),
+    tensor!("model.layers.3.mlp.down_proj.weight_T", q4_g64_min, [896, 4864], 2451456),
+    tensor!(
+        "model.layers.4.self_attn.q_proj.weight_T+model.layers.4.self_attn.k_proj.weight_T+model.layers.4.self_attn.v_proj.weight_T",
+        q4_g64_min, [1152, 896], 580608
+    ),
+    tensor!("model.layers.4.input_layernorm.weight", rows_f32, [896], 3584),
+    tensor!(
+        "model.layers.4.self_attn.q_proj.bias+model.layers.4.self_attn.k_proj.bias+model.layers.4.self_attn.v_proj.bias",
+        rows_f32, [1152], 4608
+    ),
+    tensor!("model.layers.4.self_attn.o_proj.weight_T", q4_g64_min, [896, 896], 451584),
+    tensor!(
+        "model.layers.4.mlp.gate_proj.weight_T+model.layers.4.mlp.up_proj.weight_T",
+        q4_g64_min, [9728, 896], 4902912
+    ),
+    tensor!("model.layers.4.post_attention_layernorm.weight", rows_f32, [896], 3584),
+    tensor!("model.layers.4.mlp.down_proj.weight_T", q4_g64_min, [896, 4864], 2451456),
+    tensor!(
+        "model.layers.5.self_attn.q_proj.weight_T+model.layers.5.self_attn.k_proj.weight_T+model.layers.5.self_attn.v_proj.weight_T",
+        q4_g64_min, [1152, 896], 580608
+    ),
+    tensor!("model.layers.5.input_layernorm.weight", rows_f32, [896], 3584),
+    tensor!(
+        "model.layers.5.self_attn.q_proj.bias+model.layers.5.self_attn.k_proj.bias+model.layers.5.self_attn.v_proj.bias",
+        rows_f32, [1152], 4608
+    ),
+    tensor!("model.layers.5.self_attn.o_proj.weight_T", q4_g64_min, [896, 896], 451584),
+    tensor!(
+        "model.layers.5.mlp.gate_proj.weight_T+model.layers.5.mlp.up_proj.weight_T",
+        q4_g64_min, [9728, 896], 4902912
+    ),
+    tensor!("model.layers.5.post_attention_layernorm.weight", rows_f32, [896], 3584),
+    tensor!("model.layers.5.mlp.down_proj.weight_T", q4_g64_min, [896, 4864], 2451456),
+    tensor!(
+        "model.layers.6.self_attn.q_proj.weight_T+model.layers.6.self_attn.k_proj.weight_T+model.layers.6.self_attn.v_proj.weight_T",
+        q4_g64_min, [1152, 896], 580608
+    ),
+    tensor!("model.layers.6.input_layernorm.weight", rows_f32, [896], 3584),
+    tensor!(
+        "model.layers.6.self_attn.q_proj.bias+model.layers.6.self_attn.k_proj.bias+model.layers.6.self_attn.v_proj.bias",
+        rows_f32, [1152], 4608
+    ),
+    tensor!("model.layers.6.self_attn.o_proj.weight_T", q4_g64_min, [896, 896], 451584),
+    tensor!(
+        "model.layers.6.mlp.gate_proj.weight_T+model.layers.6.mlp.up_proj.weight_T",
+        q4_g64_min, [9728, 896], 4902912
+    ),
+    tensor!("model.layers.6.post_attention_layernorm.weight", rows_f32, [896], 3584),
+    tensor!("model.layers.6.mlp.down_proj.weight_T", q4_g64_min, [896, 4864], 2451456),
+    tensor!(
+        "model.layers.7.self_attn.q_proj.weight_T+model.layers.7.self_attn.k_proj.weight_T+model.layers.7.self_attn.v_proj.weight_T",
+        q4_g64_min, [1152, 896], 580608
+    ),
+    tensor!("model.layers.7.input_layernorm.weight", rows_f32, [896], 3584),
+    tensor!(
+        "model.layers.7.self_attn.q_proj.bias+model.layers.7.self_attn.k_proj.bias+model.layers.7.self_attn.v_proj.bias",
+        rows_f32, [1152], 4608
+    ),
+    tensor!("model.layers.7.self_attn.o_proj.weight_T", q4_g64_min, [896, 896], 451584),
+    tensor!(
+        "model.layers.7.mlp.gate_proj.weight_T+model.layers.7.mlp.up_proj.weight_T",
+        q4_g64_min, [9728, 896], 4902912
+    ),
+    tensor!("model.layers.7.post_attention_layernorm.weight", rows_f32, [896], 3584),
+    tensor!("model.layers.7.mlp.down_proj.weight_T", q4_g64_min, [896, 4864], 2451456),
+    tensor!(
+        "model.layers.8.self_attn.q_proj.weight_T+model.layers.8.self_attn.k_proj.weight_T+model.layers.8.self_attn.v_proj.weight_T",
+        q4_g64_min, [1152, 896], 580608
+    ),
+    tensor!("model.layers.8.input_layernorm.weight", rows_f32, [896], 3584),
+    tensor!(
+        "model.layers.8.self_attn.q_proj.bias+model.layers.8.self_attn.k_proj.bias+model.layers.8.self_attn.v_proj.bias",
+        rows_f32, [1152], 4608
+    ),
+    tensor!("model.layers.8.self_attn.o_proj.weight_T", q4_g64_min, [896, 896], 451584),
+    tensor!(
+        "model.layers.8.mlp.gate_proj.weight_T+model.layers.8.mlp.up_proj.weight_T",
+        q4_g64_min, [9728, 896], 4902912
+    ),
+    tensor!("model.layers.8.post_attention_layernorm.weight", rows_f32, [896], 3584),
+    tensor!("model.layers.8.mlp.down_proj.weight_T", q4_g64_min, [896, 4864], 2451456),
+    tensor!(
+        "model.layers.9.self_attn.q_proj.weight_T+model.layers.9.self_attn.k_proj.weight_T+model.layers.9.self_attn.v_proj.weight_T",
+        q4_g64_min, [1152, 896], 580608
+    ),
+    tensor!("model.layers.9.input_layernorm.weight", rows_f32, [896], 3584),
+    tensor!(
+        "model.layers.9.self_attn.q_proj.bias+model.layers.9.self_attn.k_proj.bias+model.layers.9.self_attn.v_proj.bias",
+        rows_f32, [1152], 4608
+    ),
+    tensor!("model.layers.9.self_attn.o_proj.weight_T", q4_g64_min, [896, 896], 451584),
+    tensor!(
+        "model.layers.9.mlp.gate_proj.weight_T+model.layers.9.mlp.up_proj.weight_T",
+        q4_g64_min, [9728, 896], 4902912
+    ),
+    tensor!("model.layers.9.post_attention_layernorm.weight", rows_f32, [896], 3584),
+    tensor!("model.layers.9.mlp.down_proj.weight_T", q4_g64_min, [896, 4864], 2451456),
+    tensor!(
+        "model.layers.10.self_attn.q_proj.weight_T+model.layers.10.self_attn.k_proj.weight_T+model.layers.10.self_attn.v_proj.weight_T",
+        q4_g64_min, [1152, 896], 580608
+    ),
+    tensor!("model.layers.10.input_layernorm.weight", rows_f32, [896], 3584),
+    tensor!(
+        "model.layers.10.self_attn.q_proj.bias+model.layers.10.self_attn.k_proj.bias+model.layers.10.self_attn.v_proj.bias",
+        rows_f32, [1152], 4608
+    ),
+    tensor!("model.layers.10.self_attn.o_proj.weight_T", q4_g64_min, [896, 896], 451584),
+    tensor!(
+        "model.layers.10.mlp.gate_proj.weight_T+model.layers.10.mlp.up_proj.weight_T",
+        q4_g64_min, [9728, 896], 4902912
+    ),
+    tensor!("model.layers.10.post_attention_layernorm.weight", rows_f32, [896], 3584),
+    tensor!("model.layers.10.mlp.down_proj.weight_T", q4_g64_min, [896, 4864], 2451456),
+    tensor!(
+        "model.layers.11.self_attn.q_proj.weight_T+model.layers.11.self_attn.k_proj.weight_T+model.layers.11.self_attn.v_proj.weight_T",
+        q4_g64_min, [1152, 896], 580608
+    ),
+    tensor!("model.layers.11.input_layernorm.weight", rows_f32, [896], 3584),
+    tensor!(
+        "model.layers.11.self_attn.q_proj.bias+model.layers.11.self_attn.k_proj.bias+model.layers.11.self_attn.v_proj.bias",
+        rows_f32, [1152], 4608
+    ),
+    tensor!("model.layers.11.self_attn.o_proj.weight_T", q4_g64_min, [896, 896], 451584),
+    tensor!(
+        "model.layers.11.mlp.gate_proj.weight_T+model.layers.11.mlp.up_proj.weight_T",
+        q4_g64_min, [9728, 896], 4902912
+    ),
+    tensor!("model.layers.11.post_attention_layernorm.weight", rows_f32, [896], 3584),
+    tensor!("model.layers.11.mlp.down_proj.weight_T", q4_g64_min, [896, 4864], 2451456),
+    tensor!(
+        "model.layers.12.self_attn.q_proj.weight_T+model.layers.12.self_attn.k_proj.weight_T+model.layers.12.self_attn.v_proj.weight_T",
+        q4_g64_min, [1152, 896], 580608
+    ),
+    tensor!("model.layers.12.input_layernorm.weight", rows_f32, [896], 3584),
+    tensor!(
+        "model.layers.12.self_attn.q_proj.bias+model.layers.12.self_attn.k_proj.bias+model.layers.12.self_attn.v_proj.bias",
+        rows_f32, [1152], 4608
+    ),
+    tensor!("model.layers.12.self_attn.o_proj.weight_T", q4_g64_min, [896, 896], 451584),
+    tensor!(
+        "model.layers.12.mlp.gate_proj.weight_T+model.layers.12.mlp.up_proj.weight_T",
+        q4_g64_min, [9728, 896], 4902912
+    ),
+    tensor!("model.layers.12.post_attention_layernorm.weight", rows_f32, [896], 3584),
+    tensor!("model.layers.12.mlp.down_proj.weight_T", q4_g64_min, [896, 4864], 2451456),
+    tensor!(
+        "model.layers.13.self_attn.q_proj.weight_T+model.layers.13.self_attn.k_proj.weight_T+model.layers.13.self_attn.v_proj.weight_T",
+        q4_g64_min, [1152, 896], 580608
+    ),
+    tensor!("model.layers.13.input_layernorm.weight", rows_f32, [896], 3584),
+    tensor!(
+        "model.layers.13.self_attn.q_proj.bias+model.layers.13.self_attn.k_proj.bias+model.layers.13.self_attn.v_proj.bias",
+        rows_f32, [1152], 4608
+    ),
+    tensor!("model.layers.13.self_attn.o_proj.weight_T", q4_g64_min, [896, 896], 451584),
+    tensor!(
+        "model.layers.13.mlp.gate_proj.weight_T+model.layers.13.mlp.up_proj.weight_T",
+        q4_g64_min, [9728, 896], 4902912
+    ),
+    tensor!("model.layers.13.post_attention_layernorm.weight", rows_f32, [896], 3584),
+    tensor!("model.layers.13.mlp.down_proj.weight_T", q4_g64_min, [896, 4864], 2451456),
+    tensor!(
+        "model.layers.14.self_attn.q_proj.weight_T+model.layers.14.self_attn.k_proj.weight_T+model.layers.14.self_attn.v_proj.weight_T",
+        q4_g64_min, [1152, 896], 580608
+    ),
+    tensor!("model.layers.14.input_layernorm.weight", rows_f32, [896], 3584),
+    tensor!(
+        "model.layers.14.self_attn.q_proj.bias+model.layers.14.self_attn.k_proj.bias+model.layers.14.self_attn.v_proj.bias",
+        rows_f32, [1152], 4608
+    ),
+    tensor!("model.layers.14.self_attn.o_proj.weight_T", q4_g64_min, [896, 896], 451584),
+    tensor!(
+        "model.layers.14.mlp.gate_proj.weight_T+model.layers.14.mlp.up_proj.weight_T",
+        q4_g64_min, [9728, 896], 4902912
+    ),
+    tensor!("model.layers.14.post_attention_layernorm.weight", rows_f32, [896], 3584),
+    tensor!("model.layers.14.mlp.down_proj.weight_T", q4_g64_min, [896, 4864], 2451456),
+    tensor!(
+        "model.layers.15.self_attn.q_proj.weight_T+model.layers.15.self_attn.k_proj.weight_T+model.layers.15.self_attn.v_proj.weight_T",
+        q4_g64_min, [1152, 896], 580608
+    ),
+    tensor!("model.layers.15.input_layernorm.weight", rows_f32, [896], 3584),
+    tensor!(
+        "model.layers.15.self_attn.q_proj.bias+model.layers.15.self_attn.k_proj.bias+model.layers.15.self_attn.v_proj.bias",
+        rows_f32, [1152], 4608
+    ),
+    tensor!("model.layers.15.self_attn.o_proj.weight_T", q4_g64_min, [896, 896], 451584),
+    tensor!(
+        "model.layers.15.mlp.gate_proj.weight_T+model.layers.15.mlp.up_proj.weight_T",
+        q4_g64_min, [9728, 896], 4902912
+    ),
+    tensor!("model.layers.15.post_attention_layernorm.weight", rows_f32, [896], 3584),
+    tensor!("model.layers.15.mlp.down_proj.weight_T", q4_g64_min, [896, 4864], 2451456),
+    tensor!(
+        "model.layers.16.self_attn.q_proj.weight_T+model.layers.16.self_attn.k_proj.weight_T+model.layers.16.self_attn.v_proj.weight_T",
+        q4_g64_min, [1152, 896], 580608
+    ),
+    tensor!("model.layers.16.input_layernorm.weight", rows_f32, [896], 3584),
+    tensor!(
+        "model.layers.16.self_attn.q_proj.bias+model.layers.16.self_attn.k_proj.bias+model.layers.16.self_attn.v_proj.bias",
+        rows_f32, [1152], 4608
+    ),
+    tensor!("model.layers.16.self_attn.o_proj.weight_T", q4_g64_min, [896, 896], 451584),
+    tensor!(
+        "model.layers.16.mlp.gate_proj.weight_T+model.layers.16.mlp.up_proj.weight_T",
+        q4_g64_min, [9728, 896], 4902912
+    ),
+    tensor!("model.layers.16.post_attention_layernorm.weight", rows_f32, [896], 3584),
+    tensor!("model.layers.16.mlp.down_proj.weight_T", q4_g64_min, [896, 4864], 2451456),
+    tensor!(
+        "model.layers.17.self_attn.q_proj.weight_T+model.layers.17.self_attn.k_proj.weight_T+model.layers.17.self_attn.v_proj.weight_T",
+        q4_g64_min, [1152, 896], 580608
+    ),
+    tensor!("model.layers.17.input_layernorm.weight", rows_f32, [896], 3584),
+    tensor!(
+        "model.layers.17.self_attn.q_proj.bias+model.layers.17.self_attn.k_proj.bias+model.layers.17.self_attn.v_proj.bias",
+        rows_f32, [1152], 4608
+    ),
+    tensor!("model.layers.17.self_attn.o_proj.weight_T", q4_g64_min, [896, 896], 451584),
+    tensor!(
+        "model.layers.17.mlp.gate_proj.weight_T+model.layers.17.mlp.up_proj.weight_T",
+        q4_g64_min, [9728, 896], 4902912
+    ),
+    tensor!("model.layers.17.post_attention_layernorm.weight", rows_f32, [896], 3584),
+    tensor!("model.layers.17.mlp.down_proj.weight_T", q4_g64_min, [896, 4864], 2451456),
+    tensor!(
+        "model.layers.18.self_attn.q_proj.weight_T+model.layers.18.self_attn.k_proj.weight_T+model.layers.18.self_attn.v_proj.weight_T",
+        q4_g64_min, [1152, 896], 580608
+    ),
+    tensor!("model.layers.18.input_layernorm.weight", rows_f32, [896], 3584),
+    tensor!(
+        "model.layers.18.self_attn.q_proj.bias+model.layers.18.self_attn.k_proj.bias+model.layers.18.self_attn.v_proj.bias",
+        rows_f32, [1152], 4608
+    ),
+    tensor!("model.layers.18.self_attn.o_proj.weight_T", q4_g64_min, [896, 896], 451584),
+    tensor!(
+        "model.layers.18.mlp.gate_proj.weight_T+model.layers.18.mlp.up_proj.weight_T",
+        q4_g64_min, [9728, 896], 4902912
+    ),
+    tensor!("model.layers.18.post_attention_layernorm.weight", rows_f32, [896], 3584),
+    tensor!("model.layers.18.mlp.down_proj.weight_T", q4_g64_min, [896, 4864], 2451456),
+    tensor!(
+        "model.layers.19.self_attn.q_proj.weight_T+model.layers.19.self_attn.k_proj.weight_T+model.layers.19.self_attn.v_proj.weight_T",
+        q4_g64_min, [1152, 896], 580608
+    ),
+    tensor!("model.layers.19.input_layernorm.weight", rows_f32, [896], 3584),
+    tensor!(
+        "model.layers.19.self_attn.q_proj.bias+model.layers.19.self_attn.k_proj.bias+model.layers.19.self_attn.v_proj.bias",
+        rows_f32, [1152], 4608
+    ),
+    tensor!("model.layers.19.self_attn.o_proj.weight_T", q4_g64_min, [896, 896], 451584),
+    tensor!(
+        "model.layers.19.mlp.gate_proj.weight_T+model.layers.19.mlp.up_proj.weight_T",
+        q4_g64_min, [9728, 896], 4902912
+    ),
+    tensor!("model.layers.19.post_attention_layernorm.weight", rows_f32, [896], 3584),
+    tensor!("model.layers.19.mlp.down_proj.weight_T", q4_g64_min, [896, 4864], 2451456),
+    tensor!(
+        "model.layers.20.self_attn.q_proj.weight_T+model.layers.20.self_attn.k_proj.weight_T+model.layers.20.self_attn.v_proj.weight_T",
+        q4_g64_min, [1152, 896], 580608
+    ),
+    tensor!("model.layers.20.input_layernorm.weight", rows_f32, [896], 3584),
+    tensor!(
+        "model.layers.20.self_attn.q_proj.bias+model.layers.20.self_attn.k_proj.bias+model.layers.20.self_attn.v_proj.bias",
+        rows_f32, [1152], 4608
+    ),
+    tensor!("model.layers.20.self_attn.o_proj.weight_T", q4_g64_min, [896, 896], 451584),
+    tensor!(
+        "model.layers.20.mlp.gate_proj.weight_T+model.layers.20.mlp.up_proj.weight_T",
+        q4_g64_min, [9728, 896], 4902912
+    ),
+    tensor!("model.layers.20.post_attention_layernorm.weight", rows_f32, [896], 3584),
+    tensor!("model.layers.20.mlp.down_proj.weight_T", q4_g64_min, [896, 4864], 2451456),
+    tensor!(
+        "model.layers.21.self_attn.q_proj.weight_T+model.layers.21.self_attn.k_proj.weight_T+model.layers.21.self_attn.v_proj.weight_T",
+        q4_g64_min, [1152, 896], 580608
+    ),
+    tensor!("model.layers.21.input_layernorm.weight", rows_f32, [896], 3584),
+    tensor!(
+        "model.layers.21.self_attn.q_proj.bias+model.layers.21.self_attn.k_proj.bias+model.layers.21.self_attn.v_proj.bias",
+        rows_f32, [1152], 4608
+    ),
+    tensor!("model.layers.21.self_attn.o_proj.weight_T", q4_g64_min, [896, 896], 451584),
+    tensor!(
+        "model.layers.21.mlp.gate_proj.weight_T+model.layers.21.mlp.up_proj.weight_T",
+        q4_g64_min, [9728, 896], 4902912
+    ),
+    tensor!("model.layers.21.post_attention_layernorm.weight", rows_f32, [896], 3584),
+    tensor!("model.layers.21.mlp.down_proj.weight_T", q4_g64_min, [896, 4864], 2451456),
+    tensor!(
+        "model.layers.22.self_attn.q_proj.weight_T+model.layers.22.self_attn.k_proj.weight_T+model.layers.22.self_attn.v_proj.weight_T",
+        q4_g64_min, [1152, 896], 580608
+    ),
+    tensor!("model.layers.22.input_layernorm.weight", rows_f32, [896], 3584),
+    tensor!(
+        "model.layers.22.self_attn.q_proj.bias+model.layers.22.self_attn.k_proj.bias+model.layers.22.self_attn.v_proj.bias",
+        rows_f32, [1152], 4608
+    ),
+    tensor!("model.layers.22.self_attn.o_proj.weight_T", q4_g64_min, [896, 896], 451584),
+    tensor!(
+        "model.layers.22.mlp.gate_proj.weight_T+model.layers.22.mlp.up_proj.weight_T",
+        q4_g64_min, [9728, 896], 4902912
+    ),
+    tensor!("model.layers.22.post_attention_layernorm.weight", rows_f32, [896], 3584),
+    tensor!("model.layers.22.mlp.down_proj.weight_T", q4_g64_min, [896, 4864], 2451456),
+    tensor!(
+        "model.layers.23.self_attn.q_proj.weight_T+model.layers.23.self_attn.k_proj.weight_T+model.layers.23.self_attn.v_proj.weight_T",
+        q4_g64_min, [1152, 896], 580608
+    ),
+    tensor!("model.layers.23.input_layernorm.weight", rows_f32, [896], 3584),
+    tensor!(
+        "model.layers.23.self_attn.q_proj.bias+model.layers.23.self_attn.k_proj.bias+model.layers.23.self_attn.v_proj.bias",
+        rows_f32, [1152], 4608
+    ),
+    tensor!("model.layers.23.self_attn.o_proj.weight_T", q4_g64_min, [896, 896], 451584),
+    tensor!(
+        "model.layers.23.mlp.gate_proj.weight_T+model.layers.23.mlp.up_proj.weight_T",
+        q4_g64_min, [9728, 896], 4902912
+    ),
+    tensor!("model.layers.23.post_attention_layernorm.weight", rows_f32, [896], 3584),
+    tensor!("model.layers.23.mlp.down_proj.weight_T", q4_g64_min, [896, 4864], 2451456),
+    tensor!("model.norm.weight", rows_f32, [896], 3584),
+];
+
+static STATES: &[State] = &[
+    state!("past_key_values.0.key", 262144, [1, 2, 1024, 64], Elem::F16),
+    state!("past_key_values.0.value", 262144, [1, 2, 1024, 64], Elem::F16),
+    state!("past_key_values.1.key", 262144, [1, 2, 1024, 64], Elem::F16),
+    state!("past_key_values.1.value", 262144, [1, 2, 1024, 64], Elem::F16),
+    state!("past_key_values.2.key", 262144, [1, 2, 1024, 64], Elem::F16),
+    state!("past_key_values.2.value", 262144, [1, 2, 1024, 64], Elem::F16),
+    state!("past_key_values.3.key", 262144, [1, 2, 1024, 64], Elem::F16),
+    state!("past_key_values.3.value", 262144, [1, 2, 1024, 64], Elem::F16),
+    state!("past_key_values.4.key", 262144, [1, 2, 1024, 64], Elem::F16),
+    state!("past_key_values.4.value", 262144, [1, 2, 1024, 64], Elem::F16),
+    state!("past_key_values.5.key", 262144, [1, 2, 1024, 64], Elem::F16),
+    state!("past_key_values.5.value", 262144, [1, 2, 1024, 64], Elem::F16),
+    state!("past_key_values.6.key", 262144, [1, 2, 1024, 64], Elem::F16),
+    state!("past_key_values.6.value", 262144, [1, 2, 1024, 64], Elem::F16),
+    state!("past_key_values.7.key", 262144, [1, 2, 1024, 64], Elem::F16),
+    state!("past_key_values.7.value", 262144, [1, 2, 1024, 64], Elem::F16),
+    state!("past_key_values.8.key", 262144, [1, 2, 1024, 64], Elem::F16),
+    state!("past_key_values.8.value", 262144, [1, 2, 1024, 64], Elem::F16),
+    state!("past_key_values.9.key", 262144, [1, 2, 1024, 64], Elem::F16),
+    state!("past_key_values.9.value", 262144, [1, 2, 1024, 64], Elem::F16),
+    state!("past_key_values.10.key", 262144, [1, 2, 1024, 64], Elem::F16),
+    state!("past_key_values.10.value", 262144, [1, 2, 1024, 64], Elem::F16),
+    state!("past_key_values.11.key", 262144, [1, 2, 1024, 64], Elem::F16),
+    state!("past_key_values.11.value", 262144, [1, 2, 1024, 64], Elem::F16),
+    state!("past_key_values.12.key", 262144, [1, 2, 1024, 64], Elem::F16),
+    state!("past_key_values.12.value", 262144, [1, 2, 1024, 64], Elem::F16),
+    state!("past_key_values.13.key", 262144, [1, 2, 1024, 64], Elem::F16),
+    state!("past_key_values.13.value", 262144, [1, 2, 1024, 64], Elem::F16),
+    state!("past_key_values.14.key", 262144, [1, 2, 1024, 64], Elem::F16),
+    state!("past_key_values.14.value", 262144, [1, 2, 1024, 64], Elem::F16),
+    state!("past_key_values.15.key", 262144, [1, 2, 1024, 64], Elem::F16),
+    state!("past_key_values.15.value", 262144, [1, 2, 1024, 64], Elem::F16),
+    state!("past_key_values.16.key", 262144, [1, 2, 1024, 64], Elem::F16),
+    state!("past_key_values.16.value", 262144, [1, 2, 1024, 64], Elem::F16),
+    state!("past_key_values.17.key", 262144, [1, 2, 1024, 64], Elem::F16),
+    state!("past_key_values.17.value", 262144, [1, 2, 1024, 64], Elem::F16),
+    state!("past_key_values.18.key", 262144, [1, 2, 1024, 64], Elem::F16),
+    state!("past_key_values.18.value", 262144, [1, 2, 1024, 64], Elem::F16),
+    state!("past_key_values.19.key", 262144, [1, 2, 1024, 64], Elem::F16),
+    state!("past_key_values.19.value", 262144, [1, 2, 1024, 64], Elem::F16),
+    state!("past_key_values.20.key", 262144, [1, 2, 1024, 64], Elem::F16),
+    state!("past_key_values.20.value", 262144, [1, 2, 1024, 64], Elem::F16),
+    state!("past_key_values.21.key", 262144, [1, 2, 1024, 64], Elem::F16),
+    state!("past_key_values.21.value", 262144, [1, 2, 1024, 64], Elem::F16),
+    state!("past_key_values.22.key", 262144, [1, 2, 1024, 64], Elem::F16),
+    state!("past_key_values.22.value", 262144, [1, 2, 1024, 64], Elem::F16),
+    state!("past_key_values.23.key", 262144, [1, 2, 1024, 64], Elem::F16),
+    state!("past_key_values.23.value", 262144, [1, 2, 1024, 64], Elem::F16),
+];
+
+static BUCKETS: &[Bucket] = &[
+    Bucket {
+        name: Borrowed("prefill"),
+        rows: 256,
+        arena_bytes: 6815744,
+        inputs: Borrowed(&[]),
+        outputs: Borrowed(&[]),
+        blocks: Borrowed(BUCKET_PREFILL),
+    },
+    Bucket {
+        name: Borrowed("decode"),
+        rows: 1,
+        arena_bytes: 621312,
+        inputs: Borrowed(&[]),
+        outputs: Borrowed(&[]),
+        blocks: Borrowed(BUCKET_DECODE),
+    },
+];
+
+static BUCKET_PREFILL: &[Block] = &[
+    Block {
+        phase: Phase::Body,
+        table: Borrowed(BUCKET_PREFILL_0_TABLE),
+        dispatches: Borrowed(BUCKET_PREFILL_0_ROWS),
+    },
+    Block {
+        phase: Phase::Body,
+        table: Borrowed(BUCKET_PREFILL_1_TABLE),
+        dispatches: Borrowed(BUCKET_PREFILL_1_ROWS),
+    },
+    Block {
+        phase: Phase::Head,
+        table: Borrowed(BUCKET_PREFILL_2_TABLE),
+        dispatches: Borrowed(BUCKET_PREFILL_2_ROWS),
+    },
+    Block {
+        phase: Phase::Greedy,
+        table: Borrowed(BUCKET_PREFILL_3_TABLE),
+        dispatches: Borrowed(BUCKET_PREFILL_3_ROWS),
+    },
+    Block {
+        phase: Phase::Drawn,
+        table: Borrowed(BUCKET_PREFILL_4_TABLE),
+        dispatches: Borrowed(BUCKET_PREFILL_4_ROWS),
+    },
+    Block {
+        phase: Phase::Drawn,
+        table: Borrowed(BUCKET_PREFILL_5_TABLE),
+        dispatches: Borrowed(BUCKET_PREFILL_5_ROWS),
+    },
+    Block {
+        phase: Phase::Drawn,
+        table: Borrowed(BUCKET_PREFILL_6_TABLE),
+        dispatches: Borrowed(BUCKET_PREFILL_6_ROWS),
+    },
+];
+
+static BUCKET_PREFILL_0_TABLE: &[List<Arg>] = &[columns!()];
+static BUCKET_PREFILL_0_ROWS: &[Dispatch] = &[
+    row!(
+        GATHER_Q8_G64_MID_M256_K896_ROWS151936, [3584, 1, 1], [Weight(0), Tokens,
+        Arena(0), Step], +, "/model/embed_tokens/Gather [1, 256, 896]"
+    ),
+];
+
+static BUCKET_PREFILL_1_TABLE: &[List<Arg>] = &[
+    columns!(
+        Weight(1), Arg::State(0), Arg::State(1), Weight(2), Weight(3), Weight(6),
+        Weight(7), Weight(8), Weight(9)
+    ),
+    columns!(
+        Weight(10), Arg::State(2), Arg::State(3), Weight(11), Weight(12), Weight(13),
+        Weight(14), Weight(15), Weight(16)
+    ),
+    columns!(
+        Weight(17), Arg::State(4), Arg::State(5), Weight(18), Weight(19), Weight(20),
+        Weight(21), Weight(22), Weight(23)
+    ),
+    columns!(
+        Weight(24), Arg::State(6), Arg::State(7), Weight(25), Weight(26), Weight(27),
+        Weight(28), Weight(29), Weight(30)
+    ),
+    columns!(
+        Weight(31), Arg::State(8), Arg::State(9), Weight(32), Weight(33), Weight(34),
+        Weight(35), Weight(36), Weight(37)
+    ),
+    columns!(
+        Weight(38), Arg::State(10), Arg::State(11), Weight(39), Weight(40), Weight(41),
+        Weight(42), Weight(43), Weight(44)
+    ),
+    columns!(
+        Weight(45), Arg::State(12), Arg::State(13), Weight(46), Weight(47), Weight(48),
+        Weight(49), Weight(50), Weight(51)
+    ),
+    columns!(
+        Weight(52), Arg::State(14), Arg::State(15), Weight(53), Weight(54), Weight(55),
+        Weight(56), Weight(57), Weight(58)
+    ),
+    columns!(
+        Weight(59), Arg::State(16), Arg::State(17), Weight(60), Weight(61), Weight(62),
+        Weight(63), Weight(64), Weight(65)
+    ),
+    columns!(
+        Weight(66), Arg::State(18), Arg::State(19), Weight(67), Weight(68), Weight(69),
+        Weight(70), Weight(71), Weight(72)
+    ),
+    columns!(
+        Weight(73), Arg::State(20), Arg::State(21), Weight(74), Weight(75), Weight(76),
+        Weight(77), Weight(78), Weight(79)
+    ),
+    columns!(
+        Weight(80), Arg::State(22), Arg::State(23), Weight(81), Weight(82), Weight(83),
+        Weight(84), Weight(85), Weight(86)
+    ),
+    columns!(
+        Weight(87), Arg::State(24), Arg::State(25), Weight(88), Weight(89), Weight(90),
+        Weight(91), Weight(92), Weight(93)
+    ),
+    columns!(
+        Weight(94), Arg::State(26), Arg::State(27), Weight(95), Weight(96), Weight(97),
+        Weight(98), Weight(99), Weight(100)
+    ),
+    columns!(
+        Weight(101), Arg::State(28), Arg::State(29), Weight(102), Weight(103),
+        Weight(104), Weight(105), Weight(106), Weight(107)
+    ),
+    columns!(
+        Weight(108), Arg::State(30), Arg::State(31), Weight(109), Weight(110),
+        Weight(111), Weight(112), Weight(113), Weight(114)
+    ),
+    columns!(
+        Weight(115), Arg::State(32), Arg::State(33), Weight(116), Weight(117),
+        Weight(118), Weight(119), Weight(120), Weight(121)
+    ),
+    columns!(
+        Weight(122), Arg::State(34), Arg::State(35), Weight(123), Weight(124),
+        Weight(125), Weight(126), Weight(127), Weight(128)
+    ),
+    columns!(
+        Weight(129), Arg::State(36), Arg::State(37), Weight(130), Weight(131),
+        Weight(132), Weight(133), Weight(134), Weight(135)
+    ),
+    columns!(
+        Weight(136), Arg::State(38), Arg::State(39), Weight(137), Weight(138),
+        Weight(139), Weight(140), Weight(141), Weight(142)
+    ),
+    columns!(
+        Weight(143), Arg::State(40), Arg::State(41), Weight(144), Weight(145),
+        Weight(146), Weight(147), Weight(148), Weight(149)
+    ),
+    columns!(
+        Weight(150), Arg::State(42), Arg::State(43), Weight(151), Weight(152),
+        Weight(153), Weight(154), Weight(155), Weight(156)
+    ),
+    columns!(
+        Weight(157), Arg::State(44), Arg::State(45), Weight(158), Weight(159),
+        Weight(160), Weight(161), Weight(162), Weight(163)
+    ),
+    columns!(
+        Weight(164), Arg::State(46), Arg::State(47), Weight(165), Weight(166),
+        Weight(167), Weight(168), Weight(169), Weight(170)
+    ),
+];
+
+static BUCKET_PREFILL_1_ROWS: &[Dispatch] = &[
+    row!(
+        QKV_Q4_G64_MIN_M256_K896_H14_2_D64_C1024_RMS, [18, 4, 1], [Arena(0), Column(0),
+        Arena(917504), Column(1), Column(2), Step, Step, Step, Column(3), Column(4),
+        Weight(4), Weight(5)], +, "/model/layers.{l}/self_attn/Add [1, 14, 256, 64]"
+    ),
+    row!(
+        ATTEND_F16_M256_H14_2_D64_C1024, [14, 64, 1], [Arena(917504), Column(1),
+        Column(2), Arena(1835008), Step, Step], +,
+        "/model/layers.{l}/self_attn/MatMul_1 [1, 256, 896]"
+    ),
+    row!(
+        MATMUL_Q4_G64_MIN_M256_K896_N896_ADD, [14, 4, 1], [Arena(1835008), Column(5),
+        Arena(917504), Step, Arena(0)], +, "/model/layers.{l}/Add [1, 256, 896]"
+    ),
+    row!(
+        GATED_MATMUL_Q4_G64_MIN_M256_K896_N4864_RMS_SILU, [152, 4, 1], [Arena(917504),
+        Column(6), Arena(1835008), Step, Column(7)], +,
+        "/model/layers.{l}/mlp/Mul [1, 256, 4864]"
+    ),
+    row!(
+        MATMUL_Q4_G64_MIN_M256_K4864_N896_ADD, [14, 4, 1], [Arena(1835008), Column(8),
+        Arena(0), Step, Arena(917504)], +, "/model/layers.{l}/Add_1 [1, 256, 896]"
+    ),
+];
+
+static BUCKET_PREFILL_2_TABLE: &[List<Arg>] = &[columns!()];
+static BUCKET_PREFILL_2_ROWS: &[Dispatch] = &[
+    row!(
+        LAST_ROW_F32_M256_K896, [14, 1, 1], [Arena(0), Step, Arena(917504)], +,
+        "last_row [1, 1, 896]"
+    ),
+    row!(
+        MATVEC_Q8_G64_MID_M1_K896_N151936_RMS, [37984, 1, 1], [Arena(917504), Weight(0),
+        Logits, Step, Weight(171)], +, "/lm_head/MatMul [1, 1, 151936]"
+    ),
+];
+
+static BUCKET_PREFILL_3_TABLE: &[List<Arg>] = &[columns!()];
+static BUCKET_PREFILL_3_ROWS: &[Dispatch] = &[
+    row!(
+        ARGMAX_F32_N151936, [119, 1, 1], [Logits, Arena(0), Step], +,
+        "best of each slice [119]"
+    ),
+    row!(
+        NEXT_TOKEN_N151936, [1, 1, 1], [Arena(0), Step, Tokens, Ring, History], +,
+        "next token [151936]"
+    ),
+];
+
+static BUCKET_PREFILL_4_TABLE: &[List<Arg>] = &[columns!()];
+static BUCKET_PREFILL_4_ROWS: &[Dispatch] = &[
+    row!(
+        DRAW_SCALE_N151936, [119, 1, 1], [Logits, Step, History, Arena(0), Arena(607744),
+        Arena(608256), Arena(612608)], +, "penalty and temperature [151936]"
+    ),
+];
+
+static BUCKET_PREFILL_5_TABLE: &[List<Arg>] = &[
+    columns!(Arena(608256), Arena(612608), Arena(616960)),
+    columns!(Arena(612608), Arena(616960), Arena(608256)),
+    columns!(Arena(616960), Arena(608256), Arena(612608)),
+    columns!(Arena(608256), Arena(612608), Arena(616960)),
+    columns!(Arena(612608), Arena(616960), Arena(608256)),
+    columns!(Arena(616960), Arena(608256), Arena(612608)),
+    columns!(Arena(608256), Arena(612608), Arena(616960)),
+    columns!(Arena(612608), Arena(616960), Arena(608256)),
+];
+
+static BUCKET_PREFILL_5_ROWS: &[Dispatch] = &[
+    row!(
+        DRAW_SEARCH_N151936, [119, 1, 1], [Arena(0), Arena(607744), Step, Column(0),
+        Column(1), Column(2)], +, "digit {l} of top-k, then top-p"
+    ),
+];
+
+static BUCKET_PREFILL_6_TABLE: &[List<Arg>] = &[columns!()];
+static BUCKET_PREFILL_6_ROWS: &[Dispatch] = &[
+    row!(
+        DRAW_SUM_N151936, [119, 1, 1], [Arena(0), Arena(607744), Step, Arena(616960),
+        Arena(608256), Arena(608512)], +, "mass of each slice [119]"
+    ),
+    row!(
+        DRAW_PICK_N151936, [1, 1, 1], [Arena(0), Arena(608256), Arena(608512), Step,
+        Tokens, Ring, History], +, "next token, drawn [151936]"
+    ),
+];
+
+static BUCKET_DECODE: &[Block] = &[
+    Block {
+        phase: Phase::Body,
+        table: Borrowed(BUCKET_DECODE_0_TABLE),
+        dispatches: Borrowed(BUCKET_DECODE_0_ROWS),
+    },
+    Block {
+        phase: Phase::Body,
+        table: Borrowed(BUCKET_DECODE_1_TABLE),
+        dispatches: Borrowed(BUCKET_DECODE_1_ROWS),
+    },
+    Block {
+        phase: Phase::Head,
+        table: Borrowed(BUCKET_DECODE_2_TABLE),
+        dispatches: Borrowed(BUCKET_DECODE_2_ROWS),
+    },
+    Block {
+        phase: Phase::Greedy,
+        table: Borrowed(BUCKET_DECODE_3_TABLE),
+        dispatches: Borrowed(BUCKET_DECODE_3_ROWS),
+    },
+    Block {
+        phase: Phase::Drawn,
+        table: Borrowed(BUCKET_DECODE_4_TABLE),
+        dispatches: Borrowed(BUCKET_DECODE_4_ROWS),
+    },
+    Block {
+        phase: Phase::Drawn,
+        table: Borrowed(BUCKET_DECODE_5_TABLE),
+        dispatches: Borrowed(BUCKET_DECODE_5_ROWS),
+    },
+    Block {
+        phase: Phase::Drawn,
+        table: Borrowed(BUCKET_DECODE_6_TABLE),
+        dispatches: Borrowed(BUCKET_DECODE_6_ROWS),
+    },
+];
+
+static BUCKET_DECODE_0_TABLE: &[List<Arg>] = &[columns!()];
+static BUCKET_DECODE_0_ROWS: &[Dispatch] = &[
+    row!(
+        GATHER_Q8_G64_MID_M1_K896_ROWS151936, [14, 1, 1], [Weight(0), Tokens, Arena(0),
+        Step], +, "/model/embed_tokens/Gather [1, 1, 896]"
+    ),
+];
+
+static BUCKET_DECODE_1_TABLE: &[List<Arg>] = &[
+    columns!(
+        Weight(1), Arg::State(0), Arg::State(1), Weight(2), Weight(3), Weight(6),
+        Weight(7), Weight(8), Weight(9)
+    ),
+    columns!(
+        Weight(10), Arg::State(2), Arg::State(3), Weight(11), Weight(12), Weight(13),
+        Weight(14), Weight(15), Weight(16)
+    ),
+    columns!(
+        Weight(17), Arg::State(4), Arg::State(5), Weight(18), Weight(19), Weight(20),
+        Weight(21), Weight(22), Weight(23)
+    ),
+    columns!(
+        Weight(24), Arg::State(6), Arg::State(7), Weight(25), Weight(26), Weight(27),
+        Weight(28), Weight(29), Weight(30)
+    ),
+    columns!(
+        Weight(31), Arg::State(8), Arg::State(9), Weight(32), Weight(33), Weight(34),
+        Weight(35), Weight(36), Weight(37)
+    ),
+    columns!(
+        Weight(38), Arg::State(10), Arg::State(11), Weight(39), Weight(40), Weight(41),
+        Weight(42), Weight(43), Weight(44)
+    ),
+    columns!(
+        Weight(45), Arg::State(12), Arg::State(13), Weight(46), Weight(47), Weight(48),
+        Weight(49), Weight(50), Weight(51)
+    ),
+    columns!(
+        Weight(52), Arg::State(14), Arg::State(15), Weight(53), Weight(54), Weight(55),
+        Weight(56), Weight(57), Weight(58)
+    ),
+    columns!(
+        Weight(59), Arg::State(16), Arg::State(17), Weight(60), Weight(61), Weight(62),
+        Weight(63), Weight(64), Weight(65)
+    ),
+    columns!(
+        Weight(66), Arg::State(18), Arg::State(19), Weight(67), Weight(68), Weight(69),
+        Weight(70), Weight(71), Weight(72)
+    ),
+    columns!(
+        Weight(73), Arg::State(20), Arg::State(21), Weight(74), Weight(75), Weight(76),
+        Weight(77), Weight(78), Weight(79)
+    ),
+    columns!(
+        Weight(80), Arg::State(22), Arg::State(23), Weight(81), Weight(82), Weight(83),
+        Weight(84), Weight(85), Weight(86)
+    ),
+    columns!(
+        Weight(87), Arg::State(24), Arg::State(25), Weight(88), Weight(89), Weight(90),
+        Weight(91), Weight(92), Weight(93)
+    ),
+    columns!(
+        Weight(94), Arg::State(26), Arg::State(27), Weight(95), Weight(96), Weight(97),
+        Weight(98), Weight(99), Weight(100)
+    ),
+    columns!(
+        Weight(101), Arg::State(28), Arg::State(29), Weight(102), Weight(103),
+        Weight(104), Weight(105), Weight(106), Weight(107)
+    ),
+    columns!(
+        Weight(108), Arg::State(30), Arg::State(31), Weight(109), Weight(110),
+        Weight(111), Weight(112), Weight(113), Weight(114)
+    ),
+    columns!(
+        Weight(115), Arg::State(32), Arg::State(33), Weight(116), Weight(117),
+        Weight(118), Weight(119), Weight(120), Weight(121)
+    ),
+    columns!(
+        Weight(122), Arg::State(34), Arg::State(35), Weight(123), Weight(124),
+        Weight(125), Weight(126), Weight(127), Weight(128)
+    ),
+    columns!(
+        Weight(129), Arg::State(36), Arg::State(37), Weight(130), Weight(131),
+        Weight(132), Weight(133), Weight(134), Weight(135)
+    ),
+    columns!(
+        Weight(136), Arg::State(38), Arg::State(39), Weight(137), Weight(138),
+        Weight(139), Weight(140), Weight(141), Weight(142)
+    ),
+    columns!(
+        Weight(143), Arg::State(40), Arg::State(41), Weight(144), Weight(145),
+        Weight(146), Weight(147), Weight(148), Weight(149)
+    ),
+    columns!(
+        Weight(150), Arg::State(42), Arg::State(43), Weight(151), Weight(152),
+        Weight(153), Weight(154), Weight(155), Weight(156)
+    ),
+    columns!(
+        Weight(157), Arg::State(44), Arg::State(45), Weight(158), Weight(159),
+        Weight(160), Weight(161), Weight(162), Weight(163)
+    ),
+    columns!(
+        Weight(164), Arg::State(46), Arg::State(47), Weight(165), Weight(166),
+        Weight(167), Weight(168), Weight(169), Weight(170)
+    ),
+];
+
+static BUCKET_DECODE_1_ROWS: &[Dispatch] = &[
+    row!(
+        QKV_Q4_G64_MIN_M1_K896_H14_2_D64_C1024_RMS, [288, 1, 1], [Arena(0), Column(0),
+        Arena(3584), Column(1), Column(2), Step, Step, Step, Column(3), Column(4),
+        Weight(4), Weight(5)], +, "/model/layers.{l}/self_attn/Add [1, 14, 1, 64]"
+    ),
+    row!(
+        ATTEND_F16_M1_H14_2_D64_C1024, [14, 1, 1], [Arena(3584), Column(1), Column(2),
+        Arena(7168), Step, Step], +, "/model/layers.{l}/self_attn/MatMul_1 [1, 1, 896]"
+    ),
+    row!(
+        MATVEC_Q4_G64_MIN_M1_K896_N896_ADD, [224, 1, 1], [Arena(7168), Column(5),
+        Arena(3584), Step, Arena(0)], +, "/model/layers.{l}/Add [1, 1, 896]"
+    ),
+    row!(
+        GATED_MATVEC_Q4_G64_MIN_M1_K896_N4864_RMS_SILU, [2432, 1, 1], [Arena(3584),
+        Column(6), Arena(7168), Step, Column(7)], +,
+        "/model/layers.{l}/mlp/Mul [1, 1, 4864]"
+    ),
+    row!(
+        MATVEC_Q4_G64_MIN_M1_K4864_N896_ADD, [224, 1, 1], [Arena(7168), Column(8),
+        Arena(0), Step, Arena(3584)], +, "/model/layers.{l}/Add_1 [1, 1, 896]"
+    ),
+];
+
+static BUCKET_DECODE_2_TABLE: &[List<Arg>] = &[columns!()];
+static BUCKET_DECODE_2_ROWS: &[Dispatch] = &[
+    row!(
+        LAST_ROW_F32_M1_K896, [14, 1, 1], [Arena(0), Step, Arena(3584)], +,
+        "last_row [1, 1, 896]"
+    ),
+    row!(
+        MATVEC_Q8_G64_MID_M1_K896_N151936_RMS, [37984, 1, 1], [Arena(3584), Weight(0),
+        Logits, Step, Weight(171)], +, "/lm_head/MatMul [1, 1, 151936]"
+    ),
+];
+
+static BUCKET_DECODE_3_TABLE: &[List<Arg>] = &[columns!()];
+static BUCKET_DECODE_3_ROWS: &[Dispatch] = &[
+    row!(
+        ARGMAX_F32_N151936, [119, 1, 1], [Logits, Arena(0), Step], +,
+        "best of each slice [119]"
+    ),
+    row!(
+        NEXT_TOKEN_N151936, [1, 1, 1], [Arena(0), Step, Tokens, Ring, History], +,
+        "next token [151936]"
+    ),
+];
+
+static BUCKET_DECODE_4_TABLE: &[List<Arg>] = &[columns!()];
+static BUCKET_DECODE_4_ROWS: &[Dispatch] = &[
+    row!(
+        DRAW_SCALE_N151936, [119, 1, 1], [Logits, Step, History, Arena(0), Arena(607744),
+        Arena(608256), Arena(612608)], +, "penalty and temperature [151936]"
+    ),
+];
+
+static BUCKET_DECODE_5_TABLE: &[List<Arg>] = &[
+    columns!(Arena(608256), Arena(612608), Arena(616960)),
+    columns!(Arena(612608), Arena(616960), Arena(608256)),
+    columns!(Arena(616960), Arena(608256), Arena(612608)),
+    columns!(Arena(608256), Arena(612608), Arena(616960)),
+    columns!(Arena(612608), Arena(616960), Arena(608256)),
+    columns!(Arena(616960), Arena(608256), Arena(612608)),
+    columns!(Arena(608256), Arena(612608), Arena(616960)),
+    columns!(Arena(612608), Arena(616960), Arena(608256)),
+];
+
+static BUCKET_DECODE_5_ROWS: &[Dispatch] = &[
+    row!(
+        DRAW_SEARCH_N151936, [119, 1, 1], [Arena(0), Arena(607744), Step, Column(0),
+        Column(1), Column(2)], +, "digit {l} of top-k, then top-p"
+    ),
+];
+
+static BUCKET_DECODE_6_TABLE: &[List<Arg>] = &[columns!()];
+static BUCKET_DECODE_6_ROWS: &[Dispatch] = &[
+    row!(
+        DRAW_SUM_N151936, [119, 1, 1], [Arena(0), Arena(607744), Step, Arena(616960),
+        Arena(608256), Arena(608512)], +, "mass of each slice [119]"
+    ),
+    row!(
+        DRAW_PICK_N151936, [1, 1, 1], [Arena(0), Arena(608256), Arena(608512), Step,
+        Tokens, Ring, History], +, "next token, drawn [151936]"
+    ),
+];

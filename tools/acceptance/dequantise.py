@@ -1,0 +1,104 @@
+"""The weights that a quantised pool stands for, put back into the ONNX model (formats: docs/pool.md).
+
+In: a folder with a model and the pool packed from it. Out: a second folder whose model has, for every quantised tensor, the values that
+its codes mean. Promise: written from the page alone, without the compiler's code; a tensor that is not understood is an error.
+"""
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import struct
+
+import numpy as np
+import onnx
+
+LAYOUT = re.compile(r"q([48])_g(\d+)_(mid|point|min)(?:_s(\d+))?$")
+
+
+def read_pool(path: str) -> tuple[list[dict], np.ndarray]:
+    """The index's tensors, and the data section."""
+    pool = np.memmap(path, np.uint8, "r")
+    assert bytes(pool[:8]) == b"ONXCPOOL", path
+    index_bytes, _, data = struct.unpack("<3Q", bytes(pool[16:40]))
+    return json.loads(bytes(pool[128:128 + index_bytes]))["tensors"], pool[data:]
+
+
+def codes(raw: np.ndarray, bits: int, n: int, k: int) -> np.ndarray:
+    if bits == 8:
+        return raw[:n * k].reshape(n, k)
+    words = raw[:n * k // 2].view("<u4").reshape(n, k // 8)
+    out = np.empty((n, k // 8, 8), np.uint8)
+    for column in range(8):
+        out[:, :, column] = (words >> (4 * (column // 2) + 16 * (column % 2))) & 15
+    return out.reshape(n, k)
+
+
+def decode(raw: np.ndarray, layout: str, k: int) -> np.ndarray:
+    """float32 [n, k]."""
+    bits, group, zero, salient = LAYOUT.match(layout).groups()
+    bits, group, salient = int(bits), int(group), int(salient or 0)
+    # Sections are padded to 16 bytes; n is the largest that fits.
+    def sections(n: int) -> list[int]:
+        sizes = [n * k * bits // 8, 2 * n * k // group, {"mid": 0, "point": 1, "min": 2}[zero] * n * k // group]
+        sizes += [4 * salient, 2 * n * salient] if salient else []
+        return [-(-size // 16) * 16 for size in sizes]
+    n = raw.size * 8 // (k * bits)
+    while sum(sections(n)) > raw.size:
+        n -= 1
+    assert sum(sections(n)) == raw.size, (layout, raw.size, n, k)
+    at, parts = 0, []
+    for size in sections(n):
+        parts.append(np.ascontiguousarray(raw[at:at + size]))
+        at += size
+    half = lambda part: part.view("<f2")[:n * k // group].astype(np.float32).reshape(n, k // group, 1)
+    q = codes(parts[0], bits, n, k).astype(np.float32).reshape(n, k // group, group)
+    if zero == "mid":
+        w = (q - 2 ** (bits - 1)) * half(parts[1])
+    elif zero == "point":
+        w = (q - parts[2][:n * k // group].astype(np.float32).reshape(n, k // group, 1)) * half(parts[1])
+    else:
+        w = q * half(parts[1]) + half(parts[2])
+    w = w.reshape(n, k)
+    if salient:
+        columns = parts[3].view("<u4")[:salient]
+        w[:, columns] += parts[4].view("<f2")[:n * salient].astype(np.float32).reshape(n, salient)
+    return w
+
+
+def dequantise(folder: str, pool: str, out: str) -> None:
+    shutil.rmtree(out, ignore_errors=True)
+    shutil.copytree(folder, out)
+    model = onnx.load(os.path.join(out, "model.onnx"), load_external_data=False)
+    inits = {i.name: i for i in model.graph.initializer}
+    data = np.memmap(os.path.join(out, "model.onnx.data"), np.uint8, "r+")
+    tensors, section = read_pool(pool)
+    done = 0
+    for tensor in tensors:
+        if not LAYOUT.match(tensor["layout"]):
+            assert tensor["layout"].startswith("rows_"), tensor["layout"]
+            continue
+        names = [re.sub(r"\^T$", "", name) for name in tensor["name"].split("+")]
+        # The graph holds a matrix as [k, n] for MatMul, and the table as [n, k]; the export says so in the name.
+        shapes = [list(inits[name].dims) for name in names]
+        turned = [name.endswith("_T") for name in names]
+        k = shapes[0][0 if turned[0] else 1]
+        raw = section[tensor["offset"]:tensor["offset"] + tensor["bytes"]]
+        w, row = decode(raw, tensor["layout"], k), 0
+        for name, shape, turn in zip(names, shapes, turned):
+            rows = shape[1] if turn else shape[0]
+            put(data, inits[name], w[row:row + rows].T if turn else w[row:row + rows])
+            row += rows
+        assert row <= w.shape[0] < row + 16, (tensor, row, w.shape)
+        done += len(names)
+    data.flush()
+    assert done, "the pool holds nothing quantised"
+    print(f"dequantise: {done} tensors of {len(tensors)} in the pool")
+
+
+def put(data: np.memmap, init: onnx.TensorProto, values: np.ndarray) -> None:
+    place = {e.key: e.value for e in init.external_data}
+    start, length = int(place["offset"]), int(place["length"])
+    assert length == values.size * 4, (init.name, values.shape)
+    data[start:start + length] = np.ascontiguousarray(values, np.float32).reshape(-1).view(np.uint8)

@@ -89,8 +89,7 @@ fn stopping_early_leaves_the_arena_of_that_dispatch() {
 #[test]
 fn timings_name_every_dispatch_and_add_up() {
     if device().limits().tick_ns == 0.0 {
-        eprintln!("skipped: the device has no timestamps");
-        return;
+        return skipped::skipped("timings_name_every_dispatch_and_add_up", "the device has no timestamps");
     }
     let record = RecordOptions { timestamps: true, ..Default::default() };
     let mut engine = engine(1000, Options { record, ..Default::default() });

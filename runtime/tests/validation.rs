@@ -4,6 +4,7 @@ mod common;
 
 use common::decoder::decoder;
 use common::layered;
+use common::skipped::skipped;
 use onnxcast_runtime::cli::generate::Generator;
 use onnxcast_runtime::device::{Device, Options as DeviceOptions};
 use onnxcast_runtime::engine::{Engine, Options};
@@ -18,8 +19,7 @@ use onnxcast_runtime::weights::WeightSource;
 fn raw_runs_profiles_and_answers_give_no_message() {
     let device = match Device::open(&DeviceOptions { validation: true, ..Default::default() }) {
         Err(e) if e.kind == Kind::NoDevice && e.to_string().contains("VK_LAYER") => {
-            eprintln!("skipped: {e}");
-            return;
+            return skipped("raw_runs_profiles_and_answers_give_no_message", e);
         }
         other => other.unwrap(),
     };

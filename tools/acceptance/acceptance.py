@@ -100,13 +100,14 @@ def one_seed(a, seed: int, folder: Path) -> bool:
     pack = [a.onnxcast, "pack", a.name, "--manifest", a.manifest, "--onnx", model, "-o", pool]
     if a.precision:
         pack += ["--precision", a.precision]
+    if a.method:
+        pack += ["--method", a.method]
     timed(f"seed {seed}, pool", lambda: subprocess.run(pack, check=True))
     read = model
     if a.precision == "int4":
         read = str(folder / "dequantised")
         from dequantise import dequantise
         timed(f"seed {seed}, dequantised", lambda: dequantise(model, pool, read))
-        shutil.rmtree(model)
     timed(f"seed {seed}, reference", lambda: reference(read, npz, a.prompts, a.steps, seed, a.threads))
     report = timed(f"seed {seed}, program", lambda: verdict(a, pool, npz))
     show(seed, report)
@@ -116,8 +117,12 @@ def one_seed(a, seed: int, folder: Path) -> bool:
 def cmd_run(a) -> None:
     passed = []
     for seed in a.seeds:
-        with tempfile.TemporaryDirectory(dir=a.work, prefix="acceptance-") as folder:
+        folder = tempfile.mkdtemp(dir=a.work, prefix=f"acceptance-{a.precision or 'fp16'}-{seed}-")
+        try:
             passed.append(one_seed(a, seed, Path(folder)))
+        finally:
+            if not a.keep:
+                shutil.rmtree(folder)
     print(f"{sum(passed)} of {len(passed)} seeds within bounds", flush=True)
     if not all(passed):
         raise SystemExit(1)
@@ -154,6 +159,8 @@ def main() -> None:
     s.add_argument("--precision", help="as the program was compiled, where the manifest says otherwise")
     s.add_argument("--seeds", type=numbers, default=[1, 2, 3])
     s.add_argument("--flags", default="", help="more flags of `verify`, in one word")
+    s.add_argument("--keep", action="store_true", help="leave models, pools and rows where they are")
+    s.add_argument("--method", help="how an int4 pool is made (`onnxcast pack --method`)")
     s.add_argument("--work", help="where gigabytes may be written [the system's temporary folder]")
     s.set_defaults(fn=cmd_run)
     for runs in (r, s):

@@ -12,4 +12,6 @@ mod policy;
 mod promises;
 mod quantised;
 mod sample;
+#[path = "../../../tests/common/skipped.rs"]
+mod skipped;
 mod spirv;

@@ -1,6 +1,7 @@
 //! Every shader compiles in the variants that the decoder uses, and spirv-val accepts it.
 
 use crate::nodes::{self, heads};
+use crate::skipped::skipped;
 use onnxcast::graph::{Graph, Mask, Norm, Rotary, UnaryOp};
 use onnxcast::plan::{Call, Precision, kernels};
 use onnxcast::shaders;
@@ -68,8 +69,11 @@ fn every_decoder_kernel_is_valid() {
             calls.extend(kernels::select(&graph, &graph.nodes[0], precision).expect("a kernel"));
         }
     }
-    let skipped = calls.iter().filter(|call| !compile(&call.kernel).1).count();
-    println!("{} kernels compiled, {skipped} of them not validated: spirv-val is not installed", calls.len());
+    let unchecked = calls.iter().filter(|call| !compile(&call.kernel).1).count();
+    if unchecked > 0 {
+        let why = format!("{unchecked} of {} kernels not validated: spirv-val is not installed", calls.len());
+        skipped("every_decoder_kernel_is_valid", why);
+    }
 }
 
 #[test]

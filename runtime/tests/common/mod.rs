@@ -2,6 +2,8 @@
 #![allow(dead_code, clippy::unwrap_used)]
 
 pub mod decoder;
+#[path = "../../../tests/common/skipped.rs"]
+pub mod skipped;
 
 use onnxcast_runtime::device::{Device, Options as DeviceOptions};
 use onnxcast_runtime::program::*;

@@ -126,7 +126,8 @@ fn raw_prompts_skip_the_template() {
 
 #[test]
 fn flags_that_make_no_sense_have_code_2() {
-    assert!(refused(&["--temp", "0.7", "x"], "", 2).starts_with("--temp: 0.7 is not possible"));
+    assert!(refused(&["--temp=-0.7", "x"], "", 2).starts_with("--temp: -0.7 is not possible"));
+    assert!(refused(&["--top-p", "0.9", "x"], "", 2).starts_with("--top-p: has no effect at temperature 0"));
     assert!(refused(&["run", "--outputs", "x.npz"], "", 2).contains("generates tokens"));
     assert!(refused(&["bench", "-p", "4000"], "", 2).contains("context of 300"));
     for line in

@@ -4,11 +4,14 @@ use onnxcast::import::{self, Options};
 use onnxcast::passes::{self, Log};
 use onnxcast::plan::{self, BucketGraph, Lock, Precision, Request, Shaders};
 use onnxcast::shaders;
+use onnxcast_runtime::cli::generate::Generator;
+use onnxcast_runtime::cost;
 use onnxcast_runtime::device::{self, Device};
 use onnxcast_runtime::engine::{self, Engine};
 use onnxcast_runtime::npz;
 use onnxcast_runtime::program::Kernel;
 use onnxcast_runtime::recorder::{Code, Part, RecordOptions};
+use onnxcast_runtime::session::{self, Session};
 use onnxcast_runtime::step::Step;
 use onnxcast_runtime::weights::WeightSource;
 use std::collections::BTreeMap;
@@ -32,6 +35,10 @@ fn decoder(path: &str, context: usize, rows: usize, precision: Precision) -> Eng
 }
 
 fn planned(path: &str, context: usize, rows: usize, precision: Precision) -> plan::Plan {
+    planned_in(path, context, &[("prefill", rows), ("decode", 1)], precision)
+}
+
+fn planned_in(path: &str, context: usize, buckets: &[(&str, usize)], precision: Precision) -> plan::Plan {
     let bucket = |name: &str, s: usize| {
         let named = [("batch_size", 1), ("sequence_length", s), ("past_sequence_length", context - s)];
         let totals = [("total_sequence_length", context), ("s70", s), ("s15", context - s), ("s53", context)];
@@ -41,7 +48,7 @@ fn planned(path: &str, context: usize, rows: usize, precision: Precision) -> pla
         passes::run(&mut graph, passes::ORDER, &mut Log::default()).unwrap();
         BucketGraph { name: name.into(), file: "decoder".into(), rows: s, graph }
     };
-    let buckets = [bucket("prefill", rows), bucket("decode", 1)];
+    let buckets: Vec<BucketGraph> = buckets.iter().map(|&(name, rows)| bucket(name, rows)).collect();
     let lock = Lock::default();
     let request =
         Request { name: "test", precision, context: Some(context), buckets: &buckets, lock: &lock, select: &Shaders };
@@ -142,6 +149,40 @@ fn the_tiny_decoder_gives_its_golden_tokens() {
         let tokens: Vec<u32> = got.iter().map(|(t, _)| *t).collect();
         assert_eq!(tokens, want, "{}", case["prompt"]);
     }
+}
+
+/// Greedy tokens of a session, and the submissions, runs and dispatches it took to the first of them.
+fn answer(session: &mut Session, prompt: &[u32], limit: u32) -> (Vec<u32>, [u64; 3]) {
+    let before = session.engine().counters();
+    session.begin(prompt, limit).unwrap();
+    let after = session.engine().counters();
+    let mut tokens = Vec::new();
+    while session.advance(&mut tokens).unwrap().is_none() {}
+    let spent = |f: fn(&engine::Counters) -> u64| f(&after) - f(&before);
+    (tokens, [spent(|c| c.submissions), spent(|c| c.replays), spent(|c| c.dispatches)])
+}
+
+#[test]
+fn a_program_of_one_bucket_takes_a_prompt_token_by_token_and_answers_alike() {
+    let session = |buckets: &[(&str, usize)]| {
+        let plan = planned_in("models/tiny/model.onnx", 128, buckets, Precision::Fp32);
+        let of = |part| cost::run(&plan.program, &plan.program.buckets[0], part).dispatches;
+        let costs = [of(Part::Body), of(Part::Whole)];
+        (Session::new(open(plan), &[], session::Options::default()).unwrap(), costs)
+    };
+    let (mut two, _) = session(&[("prefill", 16), ("decode", 1)]);
+    let (mut single, [body, whole]) = session(&[("decode", 1)]);
+    let prompt: Vec<u32> = (0..90).map(|i| i * 37 % 320).collect();
+    let (want, _) = answer(&mut two, &prompt, 20);
+    let (got, [submissions, runs, dispatches]) = answer(&mut single, &prompt, 20);
+    assert_eq!(got, want);
+    assert_eq!((submissions, runs), (3, 90), "32 tokens a submission, a run each");
+    assert_eq!(dispatches, 89 * body + whole, "the head runs once");
+    // The second turn runs what is new: the last token of the answer has no row yet.
+    let turn: Vec<u32> = prompt.iter().copied().chain(want.iter().copied()).chain([3, 4]).collect();
+    let (want, _) = answer(&mut two, &turn, 8);
+    let (got, [submissions, runs, _]) = answer(&mut single, &turn, 8);
+    assert_eq!((got, submissions, runs), (want, 1, 3));
 }
 
 /// Bits of the tiny decoder's logits over 12 steps.

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use crate::cli::args::{Bench, Table};
 use crate::cli::generate::Generator;
 use crate::cost::{self, Cost};
+use crate::engine::Counters;
 use crate::error::{Error, Result};
 use crate::host::{self, HostMemory};
 use crate::memory::Allocated;
@@ -38,14 +39,36 @@ pub struct Row {
     pub times: Vec<Duration>,
     /// Of one repetition.
     pub cost: Cost,
+    /// What crossed the bus in the last repetition, while it was timed.
+    pub bus: Bus,
     /// After the last repetition.
     pub host: Option<HostMemory>,
 }
 
-/// Measures all rows; `told` hears of each before it starts.
+/// Bytes between host and device memory: what the host wrote and read, in buffers of either.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Bus {
+    pub to_device_bytes: u64,
+    pub to_host_bytes: u64,
+}
+
+impl Bus {
+    fn since(before: Counters, after: Counters) -> Bus {
+        Bus {
+            to_device_bytes: after.to_device_bytes - before.to_device_bytes,
+            to_host_bytes: after.to_host_bytes - before.to_host_bytes,
+        }
+    }
+}
+
+/// A repetition.
+type Taken = (Duration, Bus);
+
+/// Measures all rows, `part` being what a step runs; `told` hears of each row before it starts.
 pub fn measure(
     session: &mut dyn Generator,
     program: &Program,
+    part: Part,
     options: &Bench,
     told: &mut dyn FnMut(&str),
 ) -> Result<Vec<Row>> {
@@ -55,22 +78,22 @@ pub fn measure(
     let mut rows = Vec::new();
     for &tokens in options.prompt.iter().filter(|&&n| n > 0) {
         fits(tokens, 0, decoder.context)?;
-        let cost = cost::prompt(program, tokens, Part::Whole).unwrap_or_default();
+        let cost = cost::prompt(program, tokens, part).unwrap_or_default();
         let test = format!("pp{tokens}");
         told(&test);
         let mut run = |i| time_prompt(session, tokens, decoder.vocab, i);
-        let times = repeat(options.repetitions, &mut run)?;
-        rows.push(Row { test, tokens, times, cost, host: host::memory() });
+        let (times, bus) = repeat(options.repetitions, &mut run)?;
+        rows.push(Row { test, tokens, times, cost, bus, host: host::memory() });
     }
     for &tokens in options.generate.iter().filter(|&&n| n > 0) {
         let depth = options.depth.max(1);
         fits(depth, tokens, decoder.context)?;
-        let cost = cost::answer(program, depth, tokens, Part::Whole).unwrap_or_default();
+        let cost = cost::answer(program, depth, tokens, part).unwrap_or_default();
         let test = if options.depth > 0 { format!("tg{tokens}@{depth}") } else { format!("tg{tokens}") };
         told(&test);
         let mut run = |i| time_answer(session, depth, tokens, decoder.vocab, i);
-        let times = repeat(options.repetitions, &mut run)?;
-        rows.push(Row { test, tokens, times, cost, host: host::memory() });
+        let (times, bus) = repeat(options.repetitions, &mut run)?;
+        rows.push(Row { test, tokens, times, cost, bus, host: host::memory() });
     }
     Ok(rows)
 }
@@ -83,9 +106,11 @@ fn fits(prompt: u32, answer: u32, context: u32) -> Result<()> {
     Err(Error::usage(what).at("bench").hint("give smaller -p, -n or -d"))
 }
 
-fn repeat(times: u32, run: &mut dyn FnMut(u32) -> Result<Duration>) -> Result<Vec<Duration>> {
+fn repeat(times: u32, run: &mut dyn FnMut(u32) -> Result<Taken>) -> Result<(Vec<Duration>, Bus)> {
     run(0)?;
-    (1..=times).map(run).collect()
+    let taken: Vec<Taken> = (1..=times).map(run).collect::<Result<_>>()?;
+    let bus = taken.last().map(|(_, bus)| *bus).unwrap_or_default();
+    Ok((taken.into_iter().map(|(time, _)| time).collect(), bus))
 }
 
 /// Ids that differ from the first on, so that no row of the cache can be kept from one repetition to the next.
@@ -96,24 +121,25 @@ pub fn ids(count: u32, vocab: u32, repetition: u32) -> Vec<u32> {
         .collect()
 }
 
-fn time_prompt(session: &mut dyn Generator, tokens: u32, vocab: u32, repetition: u32) -> Result<Duration> {
+fn time_prompt(session: &mut dyn Generator, tokens: u32, vocab: u32, repetition: u32) -> Result<Taken> {
     let ids = ids(tokens, vocab, repetition);
-    let start = Instant::now();
+    let (before, start) = (session.counters(), Instant::now());
     session.begin(&ids, 1)?;
-    Ok(start.elapsed())
+    let time = start.elapsed();
+    Ok((time, Bus::since(before, session.counters())))
 }
 
 /// The prompt gives the first token; the `tokens` after it are timed.
-fn time_answer(session: &mut dyn Generator, depth: u32, tokens: u32, vocab: u32, repetition: u32) -> Result<Duration> {
+fn time_answer(session: &mut dyn Generator, depth: u32, tokens: u32, vocab: u32, repetition: u32) -> Result<Taken> {
     session.begin(&ids(depth, vocab, repetition), tokens + 1)?;
     let mut sampled = Vec::with_capacity(tokens as usize + 1);
-    let start = Instant::now();
+    let (before, start) = (session.counters(), Instant::now());
     while session.advance(&mut sampled)?.is_none() {}
     let time = start.elapsed();
     if sampled.len() as u32 != tokens + 1 {
         return Err(Error::other(format!("{} tokens came instead of {}", sampled.len(), tokens + 1)).at("bench"));
     }
-    Ok(time)
+    Ok((time, Bus::since(before, session.counters())))
 }
 
 impl Row {
@@ -207,6 +233,8 @@ impl Row {
             "cache_bytes_per_token": self.a_token(self.cost.cache_bytes),
             "dispatches_per_token": self.a_token(self.cost.dispatches),
             "barriers_per_token": self.a_token(self.cost.barriers),
+            "host_to_device_bytes_per_token": self.a_token(self.bus.to_device_bytes),
+            "device_to_host_bytes_per_token": self.a_token(self.bus.to_host_bytes),
             "memory": {
                 "allocated_bytes": head.memory.allocated.map(|a| a.now_bytes),
                 "allocated_peak_bytes": head.memory.allocated.map(|a| a.peak_bytes),
@@ -246,13 +274,14 @@ mod tests {
 
     fn options(prompt: &[u32], generate: &[u32], depth: u32) -> Bench {
         let (prompt, generate) = (prompt.to_vec(), generate.to_vec());
-        Bench { prompt, generate, depth, repetitions: 3, output: Table::Md }
+        Bench { prompt, generate, depth, repetitions: 3, output: Table::Md, draw: Default::default() }
     }
 
     #[test]
     fn each_row_has_one_unmeasured_run_and_no_prompt_begins_like_another() {
         let mut session = Fast::default();
-        let rows = measure(&mut session, &cost::tests::toy(), &options(&[8], &[4], 2), &mut |_| {}).unwrap();
+        let rows =
+            measure(&mut session, &cost::tests::toy(), Part::Whole, &options(&[8], &[4], 2), &mut |_| {}).unwrap();
         let tests: Vec<&str> = rows.iter().map(|r| r.test.as_str()).collect();
         assert_eq!((tests, rows[0].times.len(), session.prompts.len()), (vec!["pp8", "tg4@2"], 3, 8));
         let firsts: Vec<u32> = session.prompts[..4].iter().map(|ids| ids[0]).collect();
@@ -263,7 +292,9 @@ mod tests {
     #[test]
     fn what_does_not_fit_the_context_is_refused_with_the_numbers() {
         let error =
-            measure(&mut Fast::default(), &cost::tests::toy(), &options(&[], &[60], 40), &mut |_| {}).err().unwrap();
+            measure(&mut Fast::default(), &cost::tests::toy(), Part::Whole, &options(&[], &[60], 40), &mut |_| {})
+                .err()
+                .unwrap();
         assert!(error.to_string().contains("40 tokens before and 60 after do not fit the context of 100"), "{error}");
     }
 
@@ -271,7 +302,8 @@ mod tests {
     fn rows_print_as_markdown_csv_and_json() {
         let ms = Duration::from_millis;
         let cost = Cost { dispatches: 20, barriers: 10, weight_bytes: 4_000_000, cache_bytes: 0 };
-        let rows = [Row { test: "tg2".into(), tokens: 2, times: vec![ms(20), ms(10), ms(40)], cost, host: None }];
+        let bus = Bus { to_device_bytes: 0, to_host_bytes: 136 };
+        let rows = [Row { test: "tg2".into(), tokens: 2, times: vec![ms(20), ms(10), ms(40)], cost, bus, host: None }];
         let memory = Memory::default();
         let head = Head { model: "m", precision: "fp16", device: "soft, \"x\"", memory };
         let md = print(&head, &rows, Table::Md);
@@ -287,5 +319,7 @@ mod tests {
             (&json[0]["tokens_per_second"]["median"], &json[0]["dispatches_per_token"]),
             (&json!(100.0), &json!(10.0))
         );
+        let bus = (&json[0]["host_to_device_bytes_per_token"], &json[0]["device_to_host_bytes_per_token"]);
+        assert_eq!(bus, (&json!(0.0), &json!(68.0)));
     }
 }

@@ -278,6 +278,14 @@ impl Engine {
         Ok(step)
     }
 
+    /// `pos`, `rows`, `done` and `produced` of the `Step` buffer. Nothing may be running.
+    pub fn progress(&mut self) -> Result<[u32; 4]> {
+        let mut words = [0; 4];
+        self.counters.to_host_bytes += size_of_val(&words) as u64;
+        self.step.read(0, bytemuck::bytes_of_mut(&mut words))?;
+        Ok(words)
+    }
+
     /// Sets the token ids of the next run. Nothing may be running.
     pub fn set_tokens(&mut self, tokens: &[u32]) -> Result<()> {
         self.counters.to_device_bytes += tokens.len() as u64 * 4;

@@ -3,7 +3,7 @@
 
 use crate::cli::generate::Generator;
 use crate::commands::Ticket;
-use crate::engine::{Engine, Run};
+use crate::engine::{Counters, Engine, Run};
 use crate::error::{Error, Kind, Result};
 use crate::profile::Timing;
 use crate::program::Decoder;
@@ -20,7 +20,7 @@ pub struct Options {
     pub steps: u32,
     /// Submissions under way at once, so that the device does not wait for the host.
     pub ahead: usize,
-    /// Chunks of a prompt a submission; a watchdog ends submissions that take seconds.
+    /// Chunks of a prompt a submission, more where they are of few rows; a watchdog ends submissions that take seconds.
     pub chunks: usize,
     /// How answers are drawn; none is greedy.
     pub sampling: Option<Sampling>,
@@ -31,6 +31,9 @@ impl Default for Options {
         Options { steps: 8, ahead: 2, chunks: 8, sampling: None }
     }
 }
+
+/// Rows of a prompt that a submission takes at least: a chunk of one row is little work.
+const LEAST_ROWS: usize = 32;
 
 /// One conversation with a decoder.
 pub struct Session {
@@ -164,12 +167,15 @@ impl Session {
     }
 
     /// Fills the cache with `ids`, from the first row that differs on, and runs the head on the last. Returns the last bucket.
+    /// Submissions follow each other without waiting, as many as may be under way.
     fn prefill(&mut self, ids: &[u32], limit: u32) -> Result<u32> {
         let kept = self.cached.iter().zip(ids).take_while(|(a, b)| a == b).count().min(ids.len() - 1);
         // Until it has worked, only the kept rows are known to be right.
         self.cached.truncate(kept);
         let (prefill, decode) = (self.decoder.prefill, self.decoder.decode);
         let chunk = self.engine.bucket(prefill)?.rows as usize;
+        let most = self.options.chunks.max(LEAST_ROWS / chunk);
+        let mut under_way: VecDeque<Ticket> = VecDeque::new();
         let mut runs = Vec::new();
         let mut pos = kept;
         let mut bucket = prefill;
@@ -181,11 +187,15 @@ impl Session {
             let feed = (self.step(pos as u32, rows as u32, limit), ids[pos..pos + rows].to_vec());
             runs.push(Run { bucket, part, feed: Some(feed) });
             pos += rows;
-            if last || runs.len() == self.options.chunks {
-                self.engine.start(&runs)?.wait()?;
+            if last || runs.len() == most {
+                if under_way.len() == self.options.ahead {
+                    under_way.pop_front().map_or(Ok(()), Ticket::wait)?;
+                }
+                under_way.push_back(self.engine.start(&runs)?);
                 runs.clear();
             }
         }
+        under_way.into_iter().try_for_each(Ticket::wait)?;
         self.cached.extend_from_slice(&ids[kept..]);
         Ok(bucket)
     }
@@ -233,10 +243,11 @@ impl Session {
             ticket.wait()?;
         }
         let (produced, done, rows) = (answer.produced, answer.done, self.cached.len() as u32);
-        let step = self.engine.step()?;
-        if done.is_some_and(|d| (step.done, step.produced, step.pos) != (d as u32, produced, rows)) {
-            let what =
-                format!("the sampling kernel left {step:?}, the host read {produced} tokens, {done:?}, {rows} rows");
+        let [pos, _, ended, sampled] = self.engine.progress()?;
+        if done.is_some_and(|d| (ended, sampled, pos) != (d as u32, produced, rows)) {
+            let what = format!(
+                "the sampler left {sampled} tokens, end {ended}, {pos} rows, the host read {produced}, {done:?}, {rows}"
+            );
             return Err(Error::new(Kind::Program, what));
         }
         Ok(())
@@ -289,6 +300,10 @@ impl Generator for Session {
             Some(None) => Ok(None),
             Some(Some(done)) => self.settle().map(|()| Some(done)),
         }
+    }
+
+    fn counters(&self) -> Counters {
+        self.engine.counters()
     }
 }
 

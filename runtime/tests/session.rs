@@ -4,7 +4,7 @@ mod common;
 
 use common::decoder::{VOCAB, decoder, next};
 use common::device;
-use onnxcast_runtime::cli::generate::Generator;
+use onnxcast_runtime::cli::generate::{End, Generator, Request, generate};
 use onnxcast_runtime::engine::{Engine, Options as EngineOptions};
 use onnxcast_runtime::error::Kind;
 use onnxcast_runtime::session::{Options, Session};
@@ -124,6 +124,48 @@ fn rows_of_a_common_beginning_are_kept() {
 }
 
 #[test]
+fn a_turn_that_rewrites_earlier_text_costs_the_rows_from_there_on() {
+    let mut session = session(&[]);
+    let first = answer(&mut session, &prompt(20), 6).0;
+    let chunks = |session: &mut Session, ids: &[u32]| {
+        let before = session.engine().counters();
+        assert_eq!(answer(session, ids, 1), expected(ids, &[], 1));
+        let after = session.engine().counters();
+        (after.replays - before.replays, after.to_device_bytes - before.to_device_bytes)
+    };
+    // A step, and each token for the kernels and for the history.
+    let cost = |runs: u64, tokens: u64| (runs, runs * 128 + tokens * 8);
+    let turn: Vec<u32> = prompt(20).into_iter().chain(first).chain([7, 8]).collect();
+    assert_eq!(chunks(&mut session, &turn), cost(1, 3), "the last token had no row yet");
+    let rewritten: Vec<u32> = turn[..17].iter().copied().chain([90, 91]).chain(turn[20..].to_vec()).collect();
+    assert_eq!(chunks(&mut session, &rewritten), cost(2, 10), "from row 17 on, though later text is the same");
+    assert_eq!(chunks(&mut session, &rewritten), cost(1, 1), "nothing is new but the head wants the last row");
+    assert_eq!(chunks(&mut session, &rewritten[..5]), cost(1, 1), "a shorter text");
+    session.reset();
+    assert_eq!(chunks(&mut session, &rewritten), cost(4, 27), "after a reset all of it");
+}
+
+#[test]
+fn an_interrupt_or_a_stop_ends_within_the_submissions_under_way() {
+    let (steps, ahead) = (4, 2);
+    let mut session = session_with(&[], Options { steps, ahead, ..Default::default() });
+    let request = Request { ids: &prompt(3), limit: None, stop: &[] };
+    let shown = std::cell::Cell::new(0);
+    let mut show = |tokens: &[u32], _: &str| {
+        shown.set(shown.get() + tokens.len());
+        Ok(())
+    };
+    let before = session.engine().counters().replays;
+    // Asked after the first token: one more submission is read, none is begun.
+    let answered = generate(&mut session, None, &request, &|| shown.get() >= 1, &mut show).unwrap();
+    assert_eq!((answered.end, answered.tokens.len()), (End::Interrupted, 1));
+    let run = session.engine().counters().replays - before;
+    assert!(run <= 1 + u64::from(steps) * ahead as u64, "{run} runs");
+    let turn: Vec<u32> = prompt(3).into_iter().chain(answered.tokens).chain([8]).collect();
+    assert_eq!(answer(&mut session, &turn, 5), expected(&turn, &[], 5));
+}
+
+#[test]
 fn an_answer_left_in_the_middle_does_no_harm() {
     let mut session = session(&[]);
     session.begin(&prompt(4), u32::MAX).unwrap();
@@ -161,8 +203,8 @@ fn decode_moves_token_ids_and_nothing_else() {
     assert_eq!(tokens.len(), 33);
     assert_eq!(after.submissions - before.submissions, 4);
     assert_eq!(after.to_device_bytes, before.to_device_bytes);
-    // 32 token ids and, once at the end, the step.
-    assert_eq!(after.to_host_bytes - before.to_host_bytes, 32 * 4 + 128);
+    // 32 token ids and, once at the end, how far the sampler came.
+    assert_eq!(after.to_host_bytes - before.to_host_bytes, 32 * 4 + 16);
 }
 
 #[test]

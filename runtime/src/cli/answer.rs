@@ -10,6 +10,7 @@ use super::source::{self, Source};
 use crate::error::{Error, Kind, Result};
 use crate::model::Text;
 use crate::program::{Decoder, Program};
+use crate::sampling::Sampling;
 use crate::text::Codec;
 
 /// The model as far as answers need it.
@@ -17,6 +18,8 @@ pub struct Setting<'a> {
     pub program: &'a Program,
     pub text: Option<&'a Text>,
     pub codec: Option<&'a Codec>,
+    /// None is greedy.
+    pub sampling: Option<Sampling>,
 }
 
 impl Setting<'_> {
@@ -86,10 +89,10 @@ fn one_shot(setting: &Setting, args: &Args, ids: &[u32], session: &mut dyn Gener
     let answered = generate(session, setting.codec, &request, &|| answering.asked(), &mut show)?;
     drop(answering);
     match answer.json {
-        true => out.json(&answered.json(&setting.program.name, ids))?,
+        true => out.json(&answered.json(&setting.program.name, ids, setting.sampling.as_ref()))?,
         false => out.text("\n")?,
     }
-    remark_to_person(&answered.summary());
+    remark_to_person(&answered.summary(setting.sampling.as_ref()));
     if answered.end == End::Interrupted {
         return Err(Error::new(Kind::Interrupted, "interrupted"));
     }
@@ -117,7 +120,9 @@ fn chat<G: Generator>(
     }
     let system = args.prompt.system.as_deref().or(setting.text.and_then(|t| t.system));
     let mut session = open()?;
-    Chat::new(codec, system, raw, args.answer.limit, &args.answer.stop).talk(&mut session, lines()?.as_mut(), out)
+    let mut chat = Chat::new(codec, system, raw, args.answer.limit, &args.answer.stop);
+    chat.sampling = setting.sampling;
+    chat.talk(&mut session, lines()?.as_mut(), out)
 }
 
 #[cfg(test)]
@@ -149,7 +154,7 @@ mod tests {
     fn said(program: &Program, codec: Option<&Codec>, line: &[&str], source: Source) -> Result<String> {
         let args = Args::try_parse_from(std::iter::once(&"toy").chain(line)).unwrap();
         let mut printed = Vec::new();
-        let setting = Setting { program, text: None, codec };
+        let setting = Setting { program, text: None, codec, sampling: args.sampling()? };
         let script = || Ok(Script::new(vec![(toy::ids("hi").into_iter().chain([toy::EOS]).collect(), Done::Stop)]));
         answer(&setting, &args, source, script, || Ok(Box::new(NoLines)), &mut Out::new(&mut printed))?;
         Ok(String::from_utf8(printed).unwrap())
@@ -167,6 +172,21 @@ mod tests {
         let json: serde_json::Value =
             serde_json::from_str(&said(&program, Some(&codec), &["x", "--json"], text("x")).unwrap()).unwrap();
         assert_eq!((&json["text"], &json["prompt_ids"]), (&"hi".into(), &serde_json::json!([120, 59])));
+    }
+
+    #[test]
+    fn the_json_form_says_how_tokens_were_drawn() {
+        let (program, codec) = (bytes_program(), toy::codec(TEMPLATE, &[]));
+        let json = |line: &[&str]| -> serde_json::Value {
+            serde_json::from_str(&said(&program, Some(&codec), line, text("x")).unwrap()).unwrap()
+        };
+        assert_eq!(json(&["x", "--json"])["sampling"], serde_json::Value::Null);
+        let drawn = json(&["x", "--json", "--temp", "0.5", "--top-k", "4", "--seed", "9"]);
+        let want = serde_json::json!({
+            "temperature": 0.5, "top_k": 4, "top_p": 1.0, "min_p": 0.0, "repeat_penalty": 1.0, "seed": 9
+        });
+        assert_eq!(drawn["sampling"], want);
+        assert!(json(&["x", "--json", "--temp", "0.5"])["sampling"]["seed"].is_u64(), "a made up seed is shown");
     }
 
     #[test]

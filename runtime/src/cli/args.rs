@@ -5,7 +5,9 @@ use std::str::FromStr;
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 
-use crate::error::{Error, Result};
+use super::draw::Draw;
+use crate::error::Result;
+use crate::sampling::Sampling;
 
 pub const EXIT_CODES: &str = "\
 Exit codes:
@@ -68,15 +70,14 @@ pub struct Answer {
     /// End the answer before this text; may be repeated
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub stop: Vec<String>,
-    /// Only 0 (greedy) so far
-    #[arg(long, value_name = "T", default_value_t = 0.0, allow_hyphen_values = true)]
-    pub temp: f32,
     /// Print token ids instead of text
     #[arg(long, conflicts_with = "json")]
     pub ids: bool,
-    /// Print one JSON object: prompt_ids, tokens, text, stop, timings
+    /// Print one JSON object: prompt_ids, tokens, text, stop, sampling, timings
     #[arg(long)]
     pub json: bool,
+    #[command(flatten, next_help_heading = "Sampling")]
+    pub draw: Draw,
 }
 
 #[derive(ClapArgs, Debug, Clone)]
@@ -126,6 +127,8 @@ pub struct Bench {
     /// How to print
     #[arg(short = 'o', long, value_enum, default_value_t = Table::Md)]
     pub output: Table,
+    #[command(flatten, next_help_heading = "Sampling")]
+    pub draw: Draw,
 }
 
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
@@ -201,6 +204,8 @@ pub struct Profile {
     /// Write a Chrome trace (chrome://tracing, Perfetto)
     #[arg(long, value_name = "FILE")]
     pub trace: Option<PathBuf>,
+    #[command(flatten, next_help_heading = "Sampling")]
+    pub draw: Draw,
 }
 
 #[derive(ClapArgs, Debug)]
@@ -231,14 +236,15 @@ impl FromStr for Ids {
     }
 }
 
-impl Answer {
-    /// What clap cannot say.
-    pub fn check(&self) -> Result<()> {
-        if self.temp != 0.0 {
-            let what = format!("{} is not possible: this version answers greedily", self.temp);
-            return Err(Error::usage(what).at("--temp").hint("leave it out or give --temp 0"));
+impl Args {
+    /// How tokens are drawn; none is greedy, as are commands that compare.
+    pub fn sampling(&self) -> Result<Option<Sampling>> {
+        match &self.command {
+            None => self.answer.draw.sampling(),
+            Some(Command::Bench(bench)) => bench.draw.sampling(),
+            Some(Command::Profile(profile)) => profile.draw.sampling(),
+            Some(_) => Ok(None),
         }
-        Ok(())
     }
 }
 
@@ -299,12 +305,14 @@ mod tests {
     }
 
     #[test]
-    fn another_temperature_than_zero_is_refused_in_words() {
-        let args = parse(&["--temp", "0.7", "a"]).unwrap();
-        let error = args.answer.check().unwrap_err();
-        assert_eq!(error.kind, crate::error::Kind::Usage);
-        assert!(error.to_string().starts_with("--temp: 0.7 is not possible"), "{error}");
-        assert!(parse(&["--temp", "0", "a"]).unwrap().answer.check().is_ok());
+    fn answers_bench_and_profile_take_the_sampler_and_comparing_does_not() {
+        let seed = |line: &[&str]| parse(line).unwrap().sampling().unwrap().map(|s| s.seed);
+        for line in [&["a"][..], &["bench"], &["profile"]] {
+            assert_eq!(seed(line), None);
+            let line: Vec<&str> = line.iter().copied().chain(["--temp", "0.7", "--seed", "3"]).collect();
+            assert_eq!(seed(&line), Some(3));
+        }
+        assert!(parse(&["verify", "--temp", "0.7"]).is_err());
     }
 
     #[test]

@@ -8,6 +8,7 @@ use super::generate::{Answered, Generator, Request, generate};
 use super::interrupt;
 use super::out::{Out, remark, remark_to_person};
 use crate::error::{Error, Kind, Result};
+use crate::sampling::Sampling;
 use crate::text::{Codec, Message};
 
 const HELP: &str = "\
@@ -61,6 +62,8 @@ pub struct Chat<'a> {
     pub raw: bool,
     pub limit: Option<u32>,
     pub stop: &'a [String],
+    /// How the session draws, to be shown.
+    pub sampling: Option<Sampling>,
     turns: Vec<Message>,
 }
 
@@ -72,7 +75,7 @@ impl<'a> Chat<'a> {
         limit: Option<u32>,
         stop: &'a [String],
     ) -> Chat<'a> {
-        Chat { codec, system, raw, limit, stop, turns: Vec::new() }
+        Chat { codec, system, raw, limit, stop, sampling: None, turns: Vec::new() }
     }
 
     /// Until the person leaves. Errors of one turn are told and the turn is taken back; a lost device or stdout ends it.
@@ -94,7 +97,7 @@ impl<'a> Chat<'a> {
                 }
                 command if command.starts_with('/') => remark(&format!("{command}: no such command; /help lists them")),
                 message => match self.turn(message, session, out) {
-                    Ok(answered) => remark_to_person(&answered.summary()),
+                    Ok(answered) => remark_to_person(&answered.summary(self.sampling.as_ref())),
                     Err(error) if matches!(error.kind, Kind::Input | Kind::Usage) => {
                         remark(&error.to_string());
                         if !self.turns.is_empty() {

@@ -52,8 +52,14 @@ impl Call<'_> {
     }
 
     fn session_on(&self, engine: Engine, stops: bool, steps: u32) -> Result<Session> {
-        let options = session::Options { steps: self.flags.steps.unwrap_or(steps), ..Default::default() };
+        let steps = self.flags.steps.unwrap_or(steps);
+        let options = session::Options { steps, sampling: self.setting.sampling, ..Default::default() };
         Session::new(engine, if stops { self.stops() } else { &[] }, options)
+    }
+
+    /// What a decode step runs.
+    fn part(&self) -> Part {
+        if self.setting.sampling.is_some() { Part::Drawn } else { Part::Whole }
     }
 
     pub fn bench(&self, options: &args::Bench, out: &mut Out) -> Result<()> {
@@ -66,7 +72,7 @@ impl Call<'_> {
             host: host::memory(),
         };
         let mut told = |test: &str| remark_to_person(&format!("{test} …"));
-        let rows = bench::measure(&mut session, self.setting.program, options, &mut told)?;
+        let rows = bench::measure(&mut session, self.setting.program, self.part(), options, &mut told)?;
         let model = &self.setting.program.name;
         let head = bench::Head { model, precision: self.model.card.precision, device: &device, memory };
         out.line(&bench::print(&head, &rows, options.output))

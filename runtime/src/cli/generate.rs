@@ -5,7 +5,10 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+use super::draw;
+use crate::engine::Counters;
 use crate::error::Result;
+use crate::sampling::Sampling;
 use crate::step::Done;
 use crate::text::{Codec, StopFilter, Stream};
 
@@ -17,6 +20,11 @@ pub trait Generator {
 
     /// Appends the tokens of one more submission; the reason once the answer has ended.
     fn advance(&mut self, tokens: &mut Vec<u32>) -> Result<Option<Done>>;
+
+    /// What crossed the bus so far.
+    fn counters(&self) -> Counters {
+        Counters::default()
+    }
 }
 
 pub struct Request<'a> {
@@ -151,7 +159,7 @@ impl Answered {
     }
 
     /// One line for a person.
-    pub fn summary(&self) -> String {
+    pub fn summary(&self, sampling: Option<&Sampling>) -> String {
         let why = match &self.end {
             End::StopToken(id) => format!("stop token {id}"),
             End::StopText(text) => format!("stop text {text:?}"),
@@ -160,14 +168,14 @@ impl Answered {
             End::Interrupted => "interrupted".to_owned(),
         };
         let (prompt, answer) = (self.prompt_tokens, self.tokens.len());
-        let (first, rate) = (milliseconds(self.prefill), self.decode_rate());
+        let (first, rate, drawn) = (milliseconds(self.prefill), self.decode_rate(), draw::remark(sampling));
         format!(
-            "[{why}; prompt {prompt} tokens, first token after {first:.1} ms; answer {answer} tokens, {rate:.1} a second]"
+            "[{why}; prompt {prompt} tokens, first token after {first:.1} ms; answer {answer} tokens, {rate:.1} a second{drawn}]"
         )
     }
 
     /// The answer for a program.
-    pub fn json(&self, model: &str, prompt_ids: &[u32]) -> Value {
+    pub fn json(&self, model: &str, prompt_ids: &[u32], sampling: Option<&Sampling>) -> Value {
         let mut stop = json!({"reason": self.end.name()});
         match &self.end {
             End::StopToken(id) => stop["token"] = json!(id),
@@ -180,6 +188,7 @@ impl Answered {
             "tokens": self.tokens,
             "text": self.text,
             "stop": stop,
+            "sampling": draw::json(sampling),
             "timings": {
                 "prompt_tokens": self.prompt_tokens,
                 "prompt_ms": milliseconds(self.prefill),

@@ -60,7 +60,7 @@ fn a_limit_inside_a_character_shows_only_whole_ones() {
 fn a_full_context_is_told_apart_from_a_limit() {
     let (answered, _) = run(&mut Script::new(vec![(toy::ids("ab"), Done::Context)]), None, &[]);
     assert_eq!(answered.end, End::Context);
-    assert!(answered.summary().contains("context full"), "{}", answered.summary());
+    assert!(answered.summary(None).contains("context full"), "{}", answered.summary(None));
 }
 
 #[test]
@@ -94,7 +94,7 @@ fn ids_are_shown_without_a_tokenizer() {
 #[test]
 fn the_json_form_names_the_stop_and_both_lists_of_ids() {
     let (answered, _) = run(&mut Script::new(vec![(with_eos("ok"), Done::Stop)]), None, &[]);
-    let json = answered.json("m", &[1, 2]);
+    let json = answered.json("m", &[1, 2], None);
     assert_eq!(json["stop"], json!({"reason": "stop_token", "token": toy::EOS}));
     assert_eq!((&json["prompt_ids"], &json["text"], &json["model"]), (&json!([1, 2]), &json!("ok"), &json!("m")));
     assert_eq!(json["timings"]["tokens"], 3);

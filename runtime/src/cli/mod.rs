@@ -5,6 +5,7 @@ mod answer;
 pub mod args;
 mod chat;
 mod commands;
+mod draw;
 mod eval_ppl;
 pub mod generate;
 mod info;
@@ -56,14 +57,14 @@ pub fn run(model: &Model) -> ExitCode {
 }
 
 fn execute(model: &Model, program: &crate::program::Program, args: &Args) -> Result<()> {
-    args.answer.check()?;
+    let sampling = args.sampling()?;
     let mut stdout = io::stdout().lock();
     let mut out = Out::new(&mut stdout);
     if args.list_devices {
         return commands::list_devices(&mut out);
     }
     let codec = model.text.as_ref().map(Codec::new).transpose()?;
-    let setting = Setting { program, text: model.text.as_ref(), codec: codec.as_ref() };
+    let setting = Setting { program, text: model.text.as_ref(), codec: codec.as_ref(), sampling };
     let call = Call { model, setting, flags: &args.engine };
     match &args.command {
         Some(Command::Bench(options)) => call.bench(options, &mut out),

@@ -109,7 +109,14 @@ pub(crate) mod tests {
     use crate::program::{Block, Decoder, Dispatch, Elem, Kernel, Phase, State, Tensor};
 
     fn kernel(source: &'static str) -> Kernel {
-        Kernel { name: source.into(), source: source.into(), defines: vec![].into(), args: 2, writes: 2 }
+        Kernel {
+            name: source.into(),
+            source: source.into(),
+            defines: vec![].into(),
+            args: 2,
+            writes: 2,
+            matrix: vec![].into(),
+        }
     }
 
     fn dispatch(kernel: u32, arg: Arg, barrier: bool) -> Dispatch {

@@ -2,6 +2,7 @@
 //! missing loader, driver or feature is one clear line; a CPU device is never taken silently.
 
 use crate::error::{Error, Kind, Result};
+use crate::matrix;
 use crate::memory::{Allocated, Ledger};
 use std::sync::{Arc, Mutex, PoisonError};
 use vulkano::command_buffer::allocator::StandardCommandBufferAllocator;
@@ -54,6 +55,8 @@ pub struct Info {
     pub api: String,
     /// Bytes of the largest device-local heap.
     pub heap_bytes: u64,
+    /// It has the matrix units that kernels have forms for.
+    pub matrix: bool,
     /// What the device lacks to run any program; empty when it is fit.
     pub lacks: Vec<String>,
 }
@@ -69,6 +72,8 @@ pub struct Limits {
     pub shared_bytes: u32,
     pub subgroup: u32,
     pub max_invocations: u32,
+    /// Kernels run in their form for matrix units, where they have one (see `crate::matrix`).
+    pub matrix: bool,
     /// Nanoseconds a timestamp tick; zero when the queue has no timestamps.
     pub tick_ns: f32,
 }
@@ -264,6 +269,7 @@ fn describe(physical: &Arc<PhysicalDevice>) -> Info {
         driver,
         api: physical.api_version().to_string(),
         heap_bytes: heap_bytes(physical),
+        matrix: matrix::present(physical),
         lacks: lacks(physical),
     }
 }
@@ -339,6 +345,7 @@ fn limits(physical: &PhysicalDevice, family: u32) -> Limits {
         shared_bytes: p.max_compute_shared_memory_size,
         subgroup: p.subgroup_size.unwrap_or(1),
         max_invocations: p.max_compute_work_group_invocations,
+        matrix: matrix::present(physical),
         tick_ns: if timed { p.timestamp_period } else { 0.0 },
     }
 }
@@ -381,7 +388,7 @@ mod tests {
 
     fn info(name: &str, kind: &'static str, lacks: &[&str]) -> Info {
         let lacks = lacks.iter().map(|s| s.to_string()).collect();
-        Info { name: name.into(), kind, driver: String::new(), api: "1.3".into(), heap_bytes: 0, lacks }
+        Info { name: name.into(), kind, driver: String::new(), api: "1.3".into(), heap_bytes: 0, matrix: false, lacks }
     }
 
     #[test]

@@ -25,6 +25,8 @@ pub struct Options {
     pub segment_bytes: u64,
     /// Uploads through staging buffers even where memory is mapped.
     pub staging: bool,
+    /// Leaves matrix units alone: every kernel runs in the form for any device.
+    pub no_matrix: bool,
 }
 
 /// What crossed the bus and what was submitted, since the engine was made.
@@ -87,7 +89,7 @@ impl Engine {
         }
         let layout = Layout::new(&program, &limits, options.guard_bytes)?;
         layout.fits(device)?;
-        let pipelines = Pipelines::new(device, &program, code)?;
+        let pipelines = Pipelines::new(device, &program, code, device.limits().matrix && !options.no_matrix)?;
         let slab = |(i, &bytes): (usize, &u64)| Buffer::new(device, bytes, Home::Device, layout.slab_name(i));
         let slabs: Vec<Buffer> = layout.slabs.iter().enumerate().map(slab).collect::<Result<_>>()?;
         let mut tape = Tape::new(device)?;

@@ -178,6 +178,7 @@ mod tests {
             shared_bytes: 16384,
             subgroup: 32,
             max_invocations: 256,
+            matrix: false,
             tick_ns: 1.0,
         }
     }

@@ -16,6 +16,7 @@ pub mod engine;
 pub mod error;
 pub mod host;
 pub mod layout;
+pub mod matrix;
 pub mod memory;
 pub mod model;
 pub mod npz;

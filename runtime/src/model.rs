@@ -10,11 +10,18 @@ use vulkano::{Validated, VulkanError};
 /// Makes the shader module of one kernel: the `load` that `vulkano_shaders::shader!` writes.
 pub type Load = fn(Arc<Device>) -> Result<Arc<ShaderModule>, Validated<VulkanError>>;
 
+/// A kernel's modules: for any device, and where the kernel has one the form for matrix units.
+#[derive(Clone, Copy)]
+pub struct Forms {
+    pub plain: Load,
+    pub matrix: Option<Load>,
+}
+
 /// Everything that a per-model executable is made of, save the weights.
 pub struct Model {
     pub program: fn() -> Program,
-    /// One loader a kernel, in the order of `Program::kernels`.
-    pub kernels: &'static [Load],
+    /// One entry a kernel, in the order of `Program::kernels`.
+    pub kernels: &'static [Forms],
     pub card: Card,
     /// Present when the model takes text.
     pub text: Option<Text>,
@@ -43,4 +50,25 @@ pub struct Text {
     pub stops: &'static [u32],
     /// Default system prompt; none leaves it to the template.
     pub system: Option<&'static str>,
+}
+
+/// The module of one form of a kernel: its name, then what `vulkano_shaders::shader!` takes, GLSL with its defines or SPIR-V.
+#[macro_export]
+macro_rules! form {
+    ($name:ident, path: $($source:tt)*) => {
+        mod $name {
+            $crate::vulkano_shaders::shader! {
+                ty: "compute",
+                vulkan_version: "1.3",
+                spirv_version: "1.6",
+                generate_structs: false,
+                path: $($source)*
+            }
+        }
+    };
+    ($name:ident, bytes: $($module:tt)*) => {
+        mod $name {
+            $crate::vulkano_shaders::shader! { generate_structs: false, bytes: $($module)* }
+        }
+    };
 }

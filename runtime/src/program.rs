@@ -49,6 +49,9 @@ pub struct Kernel {
     pub args: u32,
     /// Bit `i` is set when the kernel writes through argument `i`.
     pub writes: u32,
+    /// Defines that, added to the others, make the form for devices with matrix units (`device::Limits::matrix`): the same
+    /// arguments, writes and grid. Empty: there is none.
+    pub matrix: List<(Text, Text)>,
 }
 
 /// An extent of the weight pool.
@@ -205,17 +208,29 @@ pub enum Arg {
 /// A [`Kernel`] on one line of generated code.
 #[macro_export]
 macro_rules! kernel {
-    ($name:literal, $source:literal, args $args:literal, writes $writes:literal, [$($key:ident = $value:literal),*]) => {
+    ($name:literal, $source:literal, args $args:literal, writes $writes:literal, $defines:tt) => {
+        $crate::kernel!($name, $source, args $args, writes $writes, $defines, matrix [])
+    };
+    ($name:literal, $source:literal, args $args:literal, writes $writes:literal, $defines:tt, matrix $matrix:tt) => {
         $crate::program::Kernel {
             name: ::std::borrow::Cow::Borrowed($name),
             source: ::std::borrow::Cow::Borrowed($source),
-            defines: ::std::borrow::Cow::Borrowed(&[$((
-                ::std::borrow::Cow::Borrowed(stringify!($key)),
-                ::std::borrow::Cow::Borrowed($value),
-            )),*]),
+            defines: $crate::defines!($defines),
             args: $args,
             writes: $writes,
+            matrix: $crate::defines!($matrix),
         }
+    };
+}
+
+/// Names and values in brackets as a list of defines.
+#[macro_export]
+macro_rules! defines {
+    ([$($key:ident = $value:literal),*]) => {
+        ::std::borrow::Cow::Borrowed(&[$((
+            ::std::borrow::Cow::Borrowed(stringify!($key)),
+            ::std::borrow::Cow::Borrowed($value),
+        )),*])
     };
 }
 

@@ -25,9 +25,19 @@ pub enum Code {
     Words(Cow<'static, [u32]>),
     /// The `load` function that `vulkano_shaders::shader!` makes.
     Load(crate::model::Load),
+    /// The form for any device, and the one for devices with matrix units.
+    Forms(Box<Code>, Box<Code>),
 }
 
 impl Code {
+    /// What a device with or without matrix units runs.
+    pub fn form(&self, matrix: bool) -> &Code {
+        match self {
+            Code::Forms(plain, units) => (if matrix { units } else { plain }).form(matrix),
+            code => code,
+        }
+    }
+
     /// SPIR-V as bytes, as a compiler gives it.
     pub fn from_bytes(bytes: &[u8]) -> Result<Code> {
         let words = bytes_to_words(bytes).map_err(|e| Error::new(Kind::Program, format!("not SPIR-V: {e}")))?;
@@ -108,7 +118,8 @@ pub(crate) struct Pipelines {
 pub const SUBGROUP_SIZE_ID: u32 = 0;
 
 impl Pipelines {
-    pub fn new(device: &Device, program: &Program, code: &[Code]) -> Result<Pipelines> {
+    /// `matrix` takes the forms for matrix units, where kernels have one.
+    pub fn new(device: &Device, program: &Program, code: &[Code], matrix: bool) -> Result<Pipelines> {
         if code.len() != program.kernels.len() {
             let what = format!("{} kernels and {} SPIR-V modules", program.kernels.len(), code.len());
             return Err(Error::new(Kind::Program, what));
@@ -118,7 +129,8 @@ impl Pipelines {
         let layout =
             PipelineLayout::new(device.inner.vk.clone(), info).map_err(|e| Error::vulkan("pipeline layout", e))?;
         let one = |i: usize| {
-            pipeline(device, &layout, &code[i]).map_err(|e| e.at(format!("kernel '{}'", program.kernels[i].name)))
+            pipeline(device, &layout, code[i].form(matrix))
+                .map_err(|e| e.at(format!("kernel '{}'", program.kernels[i].name)))
         };
         let threads = std::thread::available_parallelism().map_or(1, |n| n.get()).min(code.len().max(1));
         let parts: Vec<Result<Numbered>> = std::thread::scope(|scope| {
@@ -146,6 +158,7 @@ fn pipeline(device: &Device, layout: &Arc<PipelineLayout>, code: &Code) -> Resul
     let module = match code {
         Code::Load(load) => load(vk.clone()),
         Code::Words(words) => module(device, words),
+        Code::Forms(..) => return Err(Error::new(Kind::Program, "a kernel whose form was not chosen")),
     }
     .map_err(|e| Error::vulkan("SPIR-V", e))?;
     let subgroup = device.limits().subgroup;

@@ -64,7 +64,7 @@ static KERNELS: &[Kernel] = &[
         "4", WEIGHT_ROWS = "1152", GROUP = "64", ZERO = "2", SALIENT = "0", KV_BITS =
         "16", BIAS = "1", ROTARY = "64", TABLE = "1024", INTERLEAVED = "0", QUADS = "1",
         POS_WORD = "0", ROWS_WORD = "1", LIVE = "1", THREAD_ROWS = "8", LOCAL = "64",
-        UNITS = "1", NORM = "1", EPS = "1e-6"]
+        UNITS = "1", NORM = "1", EPS = "1e-6", HALVES = "0"]
     ),
     kernel!(
         "attend_f16_m256_h14_2_d64_c1024", "cached_attention.comp", args 6, writes 8, [M
@@ -76,38 +76,33 @@ static KERNELS: &[Kernel] = &[
         "matmul_q4_g64_min_m256_k896_n896_add", "linear.comp", args 5, writes 4, [M =
         "256", K = "896", N = "896", WEIGHT_BITS = "4", WEIGHT_ROWS = "896", GROUP =
         "64", ZERO = "2", SALIENT = "0", ACT = "0", BIAS = "0", RESIDUAL = "1", LIVE =
-        "1", THREAD_ROWS = "8", LOCAL = "64", UNITS = "1", NORM = "0", EPS = "0.0"]
+        "1", THREAD_ROWS = "8", LOCAL = "64", UNITS = "1", NORM = "0", EPS = "0.0",
+        HALVES = "0"]
     ),
     kernel!(
         "gated_matmul_q4_g64_min_m256_k896_n4864_rms_silu", "gated_linear.comp", args 5,
         writes 4, [M = "256", K = "896", N = "4864", WEIGHT_BITS = "4", WEIGHT_ROWS =
         "9728", GROUP = "64", ZERO = "2", SALIENT = "0", ACT = "15", LIVE = "1",
-        THREAD_ROWS = "8", LOCAL = "64", UNITS = "1", NORM = "1", EPS = "1e-6"]
+        THREAD_ROWS = "8", LOCAL = "64", UNITS = "1", NORM = "1", EPS = "1e-6", HALVES =
+        "0"]
     ),
     kernel!(
         "matmul_q4_g64_min_m256_k4864_n896_add", "linear.comp", args 5, writes 4, [M =
         "256", K = "4864", N = "896", WEIGHT_BITS = "4", WEIGHT_ROWS = "896", GROUP =
         "64", ZERO = "2", SALIENT = "0", ACT = "0", BIAS = "0", RESIDUAL = "1", LIVE =
-        "1", THREAD_ROWS = "8", LOCAL = "64", UNITS = "1", NORM = "0", EPS = "0.0"]
+        "1", THREAD_ROWS = "8", LOCAL = "64", UNITS = "1", NORM = "0", EPS = "0.0",
+        HALVES = "0"]
     ),
-    kernel!(
-        "last_row_f32_m256_k896", "last_row.comp", args 3, writes 4, [M = "256", K =
-        "896", ROWS_WORD = "1"]
-    ),
+    kernel!("last_row_f32_m256_k896", "last_row.comp", args 3, writes 4, [M = "256", K = "896", ROWS_WORD = "1"]),
     kernel!(
         "matvec_q8_g64_mid_m1_k896_n151936_rms", "linear.comp", args 5, writes 4, [M =
         "1", K = "896", N = "151936", WEIGHT_BITS = "8", WEIGHT_ROWS = "151936", GROUP =
         "64", ZERO = "0", SALIENT = "0", ACT = "0", BIAS = "0", RESIDUAL = "0", LIVE =
-        "1", THREAD_ROWS = "0", LOCAL = "32", UNITS = "1", NORM = "1", EPS = "1e-6"]
+        "1", THREAD_ROWS = "0", LOCAL = "32", UNITS = "1", NORM = "1", EPS = "1e-6",
+        HALVES = "0"]
     ),
-    kernel!(
-        "argmax_f32_n151936", "argmax.comp", args 3, writes 2, [V = "151936", SLICE =
-        "1280", LOCAL = "256"]
-    ),
-    kernel!(
-        "next_token_n151936", "next_token.comp", args 5, writes 30, [V = "151936", PARTS
-        = "119", LOCAL = "256"]
-    ),
+    kernel!("argmax_f32_n151936", "argmax.comp", args 3, writes 2, [V = "151936", SLICE = "1280", LOCAL = "256"]),
+    kernel!("next_token_n151936", "next_token.comp", args 5, writes 30, [V = "151936", PARTS = "119", LOCAL = "256"]),
     kernel!(
         "draw_scale_n151936", "draw_scale.comp", args 7, writes 120, [V = "151936", SLICE
         = "1280", SLICES = "119", LOCAL = "256"]
@@ -135,7 +130,7 @@ static KERNELS: &[Kernel] = &[
         WEIGHT_ROWS = "1152", GROUP = "64", ZERO = "2", SALIENT = "0", KV_BITS = "16",
         BIAS = "1", ROTARY = "64", TABLE = "1024", INTERLEAVED = "0", QUADS = "1",
         POS_WORD = "0", ROWS_WORD = "1", LIVE = "1", THREAD_ROWS = "0", LOCAL = "32",
-        UNITS = "1", NORM = "1", EPS = "1e-6"]
+        UNITS = "1", NORM = "1", EPS = "1e-6", HALVES = "0"]
     ),
     kernel!(
         "attend_f16_m1_h14_2_d64_c1024", "cached_attention.comp", args 6, writes 8, [M =
@@ -146,24 +141,24 @@ static KERNELS: &[Kernel] = &[
         "matvec_q4_g64_min_m1_k896_n896_add", "linear.comp", args 5, writes 4, [M = "1",
         K = "896", N = "896", WEIGHT_BITS = "4", WEIGHT_ROWS = "896", GROUP = "64", ZERO
         = "2", SALIENT = "0", ACT = "0", BIAS = "0", RESIDUAL = "1", LIVE = "1",
-        THREAD_ROWS = "0", LOCAL = "32", UNITS = "1", NORM = "0", EPS = "0.0"]
+        THREAD_ROWS = "0", LOCAL = "32", UNITS = "1", NORM = "0", EPS = "0.0", HALVES =
+        "0"]
     ),
     kernel!(
         "gated_matvec_q4_g64_min_m1_k896_n4864_rms_silu", "gated_linear.comp", args 5,
         writes 4, [M = "1", K = "896", N = "4864", WEIGHT_BITS = "4", WEIGHT_ROWS =
         "9728", GROUP = "64", ZERO = "2", SALIENT = "0", ACT = "15", LIVE = "1",
-        THREAD_ROWS = "0", LOCAL = "32", UNITS = "1", NORM = "1", EPS = "1e-6"]
+        THREAD_ROWS = "0", LOCAL = "32", UNITS = "1", NORM = "1", EPS = "1e-6", HALVES =
+        "0"]
     ),
     kernel!(
         "matvec_q4_g64_min_m1_k4864_n896_add", "linear.comp", args 5, writes 4, [M = "1",
         K = "4864", N = "896", WEIGHT_BITS = "4", WEIGHT_ROWS = "896", GROUP = "64", ZERO
         = "2", SALIENT = "0", ACT = "0", BIAS = "0", RESIDUAL = "1", LIVE = "1",
-        THREAD_ROWS = "0", LOCAL = "32", UNITS = "1", NORM = "0", EPS = "0.0"]
+        THREAD_ROWS = "0", LOCAL = "32", UNITS = "1", NORM = "0", EPS = "0.0", HALVES =
+        "0"]
     ),
-    kernel!(
-        "last_row_f32_m1_k896", "last_row.comp", args 3, writes 4, [M = "1", K = "896",
-        ROWS_WORD = "1"]
-    ),
+    kernel!("last_row_f32_m1_k896", "last_row.comp", args 3, writes 4, [M = "1", K = "896", ROWS_WORD = "1"]),
 ];
 
 static TENSORS: &[Tensor] = &[
@@ -177,12 +172,8 @@ static TENSORS: &[Tensor] = &[
         "model.layers.0.self_attn.q_proj.bias+model.layers.0.self_attn.k_proj.bias+model.layers.0.self_attn.v_proj.bias",
         rows_f32, [1152], 4608
     ),
-    tensor!(
-        "/model/rotary_emb/Unsqueeze_2_output_0.cos_table", rows_f32, [1024, 32], 131072
-    ),
-    tensor!(
-        "/model/rotary_emb/Unsqueeze_3_output_0.sin_table", rows_f32, [1024, 32], 131072
-    ),
+    tensor!("/model/rotary_emb/Unsqueeze_2_output_0.cos_table", rows_f32, [1024, 32], 131072),
+    tensor!("/model/rotary_emb/Unsqueeze_3_output_0.sin_table", rows_f32, [1024, 32], 131072),
     tensor!("model.layers.0.self_attn.o_proj.weight_T", q4_g64_min, [896, 896], 451584),
     tensor!(
         "model.layers.0.mlp.gate_proj.weight_T+model.layers.0.mlp.up_proj.weight_T",
@@ -678,10 +669,7 @@ static BUCKET_PREFILL_0_ROWS: &[Dispatch] = &[
 ];
 
 static BUCKET_PREFILL_1_TABLE: &[List<Arg>] = &[
-    columns!(
-        Weight(1), Arg::State(0), Arg::State(1), Weight(2), Weight(3), Weight(6),
-        Weight(7), Weight(8), Weight(9)
-    ),
+    columns!(Weight(1), Arg::State(0), Arg::State(1), Weight(2), Weight(3), Weight(6), Weight(7), Weight(8), Weight(9)),
     columns!(
         Weight(10), Arg::State(2), Arg::State(3), Weight(11), Weight(12), Weight(13),
         Weight(14), Weight(15), Weight(16)
@@ -804,10 +792,7 @@ static BUCKET_PREFILL_1_ROWS: &[Dispatch] = &[
 
 static BUCKET_PREFILL_2_TABLE: &[List<Arg>] = &[columns!()];
 static BUCKET_PREFILL_2_ROWS: &[Dispatch] = &[
-    row!(
-        LAST_ROW_F32_M256_K896, [14, 1, 1], [Arena(0), Step, Arena(917504)], +,
-        "last_row [1, 1, 896]"
-    ),
+    row!(LAST_ROW_F32_M256_K896, [14, 1, 1], [Arena(0), Step, Arena(917504)], +, "last_row [1, 1, 896]"),
     row!(
         MATVEC_Q8_G64_MID_M1_K896_N151936_RMS, [37984, 1, 1], [Arena(917504), Weight(0),
         Logits, Step, Weight(171)], +, "/lm_head/MatMul [1, 1, 151936]"
@@ -816,14 +801,8 @@ static BUCKET_PREFILL_2_ROWS: &[Dispatch] = &[
 
 static BUCKET_PREFILL_3_TABLE: &[List<Arg>] = &[columns!()];
 static BUCKET_PREFILL_3_ROWS: &[Dispatch] = &[
-    row!(
-        ARGMAX_F32_N151936, [119, 1, 1], [Logits, Arena(0), Step], +,
-        "best of each slice [119]"
-    ),
-    row!(
-        NEXT_TOKEN_N151936, [1, 1, 1], [Arena(0), Step, Tokens, Ring, History], +,
-        "next token [151936]"
-    ),
+    row!(ARGMAX_F32_N151936, [119, 1, 1], [Logits, Arena(0), Step], +, "best of each slice [119]"),
+    row!(NEXT_TOKEN_N151936, [1, 1, 1], [Arena(0), Step, Tokens, Ring, History], +, "next token [151936]"),
 ];
 
 static BUCKET_PREFILL_4_TABLE: &[List<Arg>] = &[columns!()];
@@ -911,10 +890,7 @@ static BUCKET_DECODE_0_ROWS: &[Dispatch] = &[
 ];
 
 static BUCKET_DECODE_1_TABLE: &[List<Arg>] = &[
-    columns!(
-        Weight(1), Arg::State(0), Arg::State(1), Weight(2), Weight(3), Weight(6),
-        Weight(7), Weight(8), Weight(9)
-    ),
+    columns!(Weight(1), Arg::State(0), Arg::State(1), Weight(2), Weight(3), Weight(6), Weight(7), Weight(8), Weight(9)),
     columns!(
         Weight(10), Arg::State(2), Arg::State(3), Weight(11), Weight(12), Weight(13),
         Weight(14), Weight(15), Weight(16)
@@ -1036,10 +1012,7 @@ static BUCKET_DECODE_1_ROWS: &[Dispatch] = &[
 
 static BUCKET_DECODE_2_TABLE: &[List<Arg>] = &[columns!()];
 static BUCKET_DECODE_2_ROWS: &[Dispatch] = &[
-    row!(
-        LAST_ROW_F32_M1_K896, [14, 1, 1], [Arena(0), Step, Arena(3584)], +,
-        "last_row [1, 1, 896]"
-    ),
+    row!(LAST_ROW_F32_M1_K896, [14, 1, 1], [Arena(0), Step, Arena(3584)], +, "last_row [1, 1, 896]"),
     row!(
         MATVEC_Q8_G64_MID_M1_K896_N151936_RMS, [37984, 1, 1], [Arena(3584), Weight(0),
         Logits, Step, Weight(171)], +, "/lm_head/MatMul [1, 1, 151936]"
@@ -1048,14 +1021,8 @@ static BUCKET_DECODE_2_ROWS: &[Dispatch] = &[
 
 static BUCKET_DECODE_3_TABLE: &[List<Arg>] = &[columns!()];
 static BUCKET_DECODE_3_ROWS: &[Dispatch] = &[
-    row!(
-        ARGMAX_F32_N151936, [119, 1, 1], [Logits, Arena(0), Step], +,
-        "best of each slice [119]"
-    ),
-    row!(
-        NEXT_TOKEN_N151936, [1, 1, 1], [Arena(0), Step, Tokens, Ring, History], +,
-        "next token [151936]"
-    ),
+    row!(ARGMAX_F32_N151936, [119, 1, 1], [Logits, Arena(0), Step], +, "best of each slice [119]"),
+    row!(NEXT_TOKEN_N151936, [1, 1, 1], [Arena(0), Step, Tokens, Ring, History], +, "next token [151936]"),
 ];
 
 static BUCKET_DECODE_4_TABLE: &[List<Arg>] = &[columns!()];

@@ -31,26 +31,29 @@ pub fn program() -> Program {
 }
 
 const GATHER_F16_M128_K576_ROWS49152: u32 = 0;
-const QKV_F16_M128_K576_H9_3_D64_C1024_RMS: u32 = 1;
-const ATTEND_F16_M128_H9_3_D64_C1024: u32 = 2;
-const MATMUL_F16_M128_K576_N576_ADD: u32 = 3;
-const GATED_MATMUL_F16_M128_K576_N1536_RMS_SILU: u32 = 4;
-const MATMUL_F16_M128_K1536_N576_ADD: u32 = 5;
-const LAST_ROW_F32_M128_K576: u32 = 6;
-const MATVEC_F16_M1_K576_N49152_RMS: u32 = 7;
-const ARGMAX_F32_N49152: u32 = 8;
-const NEXT_TOKEN_N49152: u32 = 9;
-const DRAW_SCALE_N49152: u32 = 10;
-const DRAW_SEARCH_N49152: u32 = 11;
-const DRAW_SUM_N49152: u32 = 12;
-const DRAW_PICK_N49152: u32 = 13;
-const GATHER_F16_M1_K576_ROWS49152: u32 = 14;
-const QKV_F16_M1_K576_H9_3_D64_C1024_RMS: u32 = 15;
-const ATTEND_F16_M1_H9_3_D64_C1024: u32 = 16;
-const MATVEC_F16_M1_K576_N576_ADD: u32 = 17;
-const GATED_MATVEC_F16_M1_K576_N1536_RMS_SILU: u32 = 18;
-const MATVEC_F16_M1_K1536_N576_ADD: u32 = 19;
-const LAST_ROW_F32_M1_K576: u32 = 20;
+const HALVES_M128_K576_RMS: u32 = 1;
+const QKV_F16_M128_K576_H9_3_D64_C1024_RMS: u32 = 2;
+const ATTEND_F16_M128_H9_3_D64_C1024: u32 = 3;
+const HALVES_M128_K576: u32 = 4;
+const MATMUL_F16_M128_K576_N576_ADD: u32 = 5;
+const GATED_MATMUL_F16_M128_K576_N1536_RMS_SILU: u32 = 6;
+const HALVES_M128_K1536: u32 = 7;
+const MATMUL_F16_M128_K1536_N576_ADD: u32 = 8;
+const LAST_ROW_F32_M128_K576: u32 = 9;
+const MATVEC_F16_M1_K576_N49152_RMS: u32 = 10;
+const ARGMAX_F32_N49152: u32 = 11;
+const NEXT_TOKEN_N49152: u32 = 12;
+const DRAW_SCALE_N49152: u32 = 13;
+const DRAW_SEARCH_N49152: u32 = 14;
+const DRAW_SUM_N49152: u32 = 15;
+const DRAW_PICK_N49152: u32 = 16;
+const GATHER_F16_M1_K576_ROWS49152: u32 = 17;
+const QKV_F16_M1_K576_H9_3_D64_C1024_RMS: u32 = 18;
+const ATTEND_F16_M1_H9_3_D64_C1024: u32 = 19;
+const MATVEC_F16_M1_K576_N576_ADD: u32 = 20;
+const GATED_MATVEC_F16_M1_K576_N1536_RMS_SILU: u32 = 21;
+const MATVEC_F16_M1_K1536_N576_ADD: u32 = 22;
+const LAST_ROW_F32_M1_K576: u32 = 23;
 
 static KERNELS: &[Kernel] = &[
     kernel!(
@@ -58,11 +61,18 @@ static KERNELS: &[Kernel] = &[
         "128", K = "576", ROWS = "49152", WEIGHT_BITS = "16", LIVE = "1"]
     ),
     kernel!(
-        "qkv_f16_m128_k576_h9_3_d64_c1024_rms", "qkv.comp", args 11, writes 28, [M =
+        "halves_m128_k576_rms", "halves.comp", args 4, writes 2, [M = "128", K = "576",
+        ROWS = "128", HALVES = "2", LOCAL = "256", LIVE = "1", NORM = "1", EPS = "1e-5"],
+        matrix[MATRIX = "1"]
+    ),
+    kernel!(
+        "qkv_f16_m128_k576_h9_3_d64_c1024_rms", "qkv.comp", args 12, writes 28, [M =
         "128", K = "576", HQ = "9", HKV = "3", D = "64", C = "1024", WEIGHT_BITS = "16",
         KV_BITS = "16", BIAS = "0", ROTARY = "64", TABLE = "1024", INTERLEAVED = "0",
         QUADS = "1", POS_WORD = "0", ROWS_WORD = "1", LIVE = "1", THREAD_ROWS = "8",
-        LOCAL = "64", UNITS = "1", NORM = "1", EPS = "1e-5"]
+        LOCAL = "64", UNITS = "1", NORM = "1", EPS = "1e-5", HALVES = "2"], matrix[MATRIX
+        = "1", ROWS = "128", TILE_M = "32", TILE_N = "32", TILE_K = "64", PARTS_M = "1",
+        PARTS_N = "2", PARTS_K = "4"]
     ),
     kernel!(
         "attend_f16_m128_h9_3_d64_c1024", "cached_attention.comp", args 6, writes 8, [M =
@@ -71,39 +81,45 @@ static KERNELS: &[Kernel] = &[
         "1"]
     ),
     kernel!(
-        "matmul_f16_m128_k576_n576_add", "linear.comp", args 5, writes 4, [M = "128", K =
+        "halves_m128_k576", "halves.comp", args 3, writes 2, [M = "128", K = "576", ROWS
+        = "128", HALVES = "2", LOCAL = "256", LIVE = "1", NORM = "0", EPS = "0.0"],
+        matrix[MATRIX = "1"]
+    ),
+    kernel!(
+        "matmul_f16_m128_k576_n576_add", "linear.comp", args 6, writes 4, [M = "128", K =
         "576", N = "576", WEIGHT_BITS = "16", ACT = "0", BIAS = "0", RESIDUAL = "1", LIVE
-        = "1", THREAD_ROWS = "8", LOCAL = "64", UNITS = "1", NORM = "0", EPS = "0.0"]
+        = "1", THREAD_ROWS = "8", LOCAL = "64", UNITS = "1", NORM = "0", EPS = "0.0",
+        HALVES = "2"], matrix[MATRIX = "1", ROWS = "128", TILE_M = "32", TILE_N = "32",
+        TILE_K = "64", PARTS_M = "1", PARTS_N = "2", PARTS_K = "4"]
     ),
     kernel!(
-        "gated_matmul_f16_m128_k576_n1536_rms_silu", "gated_linear.comp", args 5, writes
+        "gated_matmul_f16_m128_k576_n1536_rms_silu", "gated_linear.comp", args 6, writes
         4, [M = "128", K = "576", N = "1536", WEIGHT_BITS = "16", ACT = "15", LIVE = "1",
-        THREAD_ROWS = "8", LOCAL = "64", UNITS = "1", NORM = "1", EPS = "1e-5"]
+        THREAD_ROWS = "8", LOCAL = "64", UNITS = "1", NORM = "1", EPS = "1e-5", HALVES =
+        "2"], matrix[MATRIX = "1", ROWS = "128", TILE_M = "32", TILE_N = "64", TILE_K =
+        "64", PARTS_M = "1", PARTS_N = "2", PARTS_K = "4"]
     ),
     kernel!(
-        "matmul_f16_m128_k1536_n576_add", "linear.comp", args 5, writes 4, [M = "128", K
+        "halves_m128_k1536", "halves.comp", args 3, writes 2, [M = "128", K = "1536",
+        ROWS = "128", HALVES = "2", LOCAL = "256", LIVE = "1", NORM = "0", EPS = "0.0"],
+        matrix[MATRIX = "1"]
+    ),
+    kernel!(
+        "matmul_f16_m128_k1536_n576_add", "linear.comp", args 6, writes 4, [M = "128", K
         = "1536", N = "576", WEIGHT_BITS = "16", ACT = "0", BIAS = "0", RESIDUAL = "1",
         LIVE = "1", THREAD_ROWS = "8", LOCAL = "64", UNITS = "1", NORM = "0", EPS =
-        "0.0"]
+        "0.0", HALVES = "2"], matrix[MATRIX = "1", ROWS = "128", TILE_M = "32", TILE_N =
+        "32", TILE_K = "64", PARTS_M = "1", PARTS_N = "2", PARTS_K = "4"]
     ),
-    kernel!(
-        "last_row_f32_m128_k576", "last_row.comp", args 3, writes 4, [M = "128", K =
-        "576", ROWS_WORD = "1"]
-    ),
+    kernel!("last_row_f32_m128_k576", "last_row.comp", args 3, writes 4, [M = "128", K = "576", ROWS_WORD = "1"]),
     kernel!(
         "matvec_f16_m1_k576_n49152_rms", "linear.comp", args 5, writes 4, [M = "1", K =
         "576", N = "49152", WEIGHT_BITS = "16", ACT = "0", BIAS = "0", RESIDUAL = "0",
         LIVE = "1", THREAD_ROWS = "0", LOCAL = "32", UNITS = "1", NORM = "1", EPS =
-        "1e-5"]
+        "1e-5", HALVES = "0"]
     ),
-    kernel!(
-        "argmax_f32_n49152", "argmax.comp", args 3, writes 2, [V = "49152", SLICE =
-        "1024", LOCAL = "256"]
-    ),
-    kernel!(
-        "next_token_n49152", "next_token.comp", args 5, writes 30, [V = "49152", PARTS =
-        "48", LOCAL = "256"]
-    ),
+    kernel!("argmax_f32_n49152", "argmax.comp", args 3, writes 2, [V = "49152", SLICE = "1024", LOCAL = "256"]),
+    kernel!("next_token_n49152", "next_token.comp", args 5, writes 30, [V = "49152", PARTS = "48", LOCAL = "256"]),
     kernel!(
         "draw_scale_n49152", "draw_scale.comp", args 7, writes 120, [V = "49152", SLICE =
         "1024", SLICES = "48", LOCAL = "256"]
@@ -129,7 +145,7 @@ static KERNELS: &[Kernel] = &[
         = "576", HQ = "9", HKV = "3", D = "64", C = "1024", WEIGHT_BITS = "16", KV_BITS =
         "16", BIAS = "0", ROTARY = "64", TABLE = "1024", INTERLEAVED = "0", QUADS = "1",
         POS_WORD = "0", ROWS_WORD = "1", LIVE = "1", THREAD_ROWS = "0", LOCAL = "32",
-        UNITS = "1", NORM = "1", EPS = "1e-5"]
+        UNITS = "1", NORM = "1", EPS = "1e-5", HALVES = "0"]
     ),
     kernel!(
         "attend_f16_m1_h9_3_d64_c1024", "cached_attention.comp", args 6, writes 8, [M =
@@ -139,392 +155,387 @@ static KERNELS: &[Kernel] = &[
     kernel!(
         "matvec_f16_m1_k576_n576_add", "linear.comp", args 5, writes 4, [M = "1", K =
         "576", N = "576", WEIGHT_BITS = "16", ACT = "0", BIAS = "0", RESIDUAL = "1", LIVE
-        = "1", THREAD_ROWS = "0", LOCAL = "32", UNITS = "1", NORM = "0", EPS = "0.0"]
+        = "1", THREAD_ROWS = "0", LOCAL = "32", UNITS = "1", NORM = "0", EPS = "0.0",
+        HALVES = "0"]
     ),
     kernel!(
         "gated_matvec_f16_m1_k576_n1536_rms_silu", "gated_linear.comp", args 5, writes 4,
         [M = "1", K = "576", N = "1536", WEIGHT_BITS = "16", ACT = "15", LIVE = "1",
-        THREAD_ROWS = "0", LOCAL = "32", UNITS = "1", NORM = "1", EPS = "1e-5"]
+        THREAD_ROWS = "0", LOCAL = "32", UNITS = "1", NORM = "1", EPS = "1e-5", HALVES =
+        "0"]
     ),
     kernel!(
         "matvec_f16_m1_k1536_n576_add", "linear.comp", args 5, writes 4, [M = "1", K =
         "1536", N = "576", WEIGHT_BITS = "16", ACT = "0", BIAS = "0", RESIDUAL = "1",
         LIVE = "1", THREAD_ROWS = "0", LOCAL = "32", UNITS = "1", NORM = "0", EPS =
-        "0.0"]
+        "0.0", HALVES = "0"]
     ),
-    kernel!(
-        "last_row_f32_m1_k576", "last_row.comp", args 3, writes 4, [M = "1", K = "576",
-        ROWS_WORD = "1"]
-    ),
+    kernel!("last_row_f32_m1_k576", "last_row.comp", args 3, writes 4, [M = "1", K = "576", ROWS_WORD = "1"]),
 ];
 
 static TENSORS: &[Tensor] = &[
     tensor!("model.embed_tokens.weight", rows_f16, [49152, 576], 56623104),
+    tensor!("model.layers.0.input_layernorm.weight", rows_f32, [576], 2304),
     tensor!(
         "model.layers.0.self_attn.q_proj.weight_T+model.layers.0.self_attn.k_proj.weight_T+model.layers.0.self_attn.v_proj.weight_T",
         rows_f16, [960, 576], 1105920
     ),
-    tensor!("model.layers.0.input_layernorm.weight", rows_f32, [576], 2304),
-    tensor!(
-        "/model/rotary_emb/Unsqueeze_2_output_0.cos_table", rows_f32, [1024, 32], 131072
-    ),
-    tensor!(
-        "/model/rotary_emb/Unsqueeze_3_output_0.sin_table", rows_f32, [1024, 32], 131072
-    ),
+    tensor!("/model/rotary_emb/Unsqueeze_2_output_0.cos_table", rows_f32, [1024, 32], 131072),
+    tensor!("/model/rotary_emb/Unsqueeze_3_output_0.sin_table", rows_f32, [1024, 32], 131072),
     tensor!("model.layers.0.self_attn.o_proj.weight_T", rows_f16, [576, 576], 663552),
+    tensor!("model.layers.0.post_attention_layernorm.weight", rows_f32, [576], 2304),
     tensor!(
         "model.layers.0.mlp.gate_proj.weight_T+model.layers.0.mlp.up_proj.weight_T",
         rows_f16, [3072, 576], 3538944
     ),
-    tensor!("model.layers.0.post_attention_layernorm.weight", rows_f32, [576], 2304),
     tensor!("model.layers.0.mlp.down_proj.weight_T", rows_f16, [576, 1536], 1769472),
+    tensor!("model.layers.1.input_layernorm.weight", rows_f32, [576], 2304),
     tensor!(
         "model.layers.1.self_attn.q_proj.weight_T+model.layers.1.self_attn.k_proj.weight_T+model.layers.1.self_attn.v_proj.weight_T",
         rows_f16, [960, 576], 1105920
     ),
-    tensor!("model.layers.1.input_layernorm.weight", rows_f32, [576], 2304),
     tensor!("model.layers.1.self_attn.o_proj.weight_T", rows_f16, [576, 576], 663552),
+    tensor!("model.layers.1.post_attention_layernorm.weight", rows_f32, [576], 2304),
     tensor!(
         "model.layers.1.mlp.gate_proj.weight_T+model.layers.1.mlp.up_proj.weight_T",
         rows_f16, [3072, 576], 3538944
     ),
-    tensor!("model.layers.1.post_attention_layernorm.weight", rows_f32, [576], 2304),
     tensor!("model.layers.1.mlp.down_proj.weight_T", rows_f16, [576, 1536], 1769472),
+    tensor!("model.layers.2.input_layernorm.weight", rows_f32, [576], 2304),
     tensor!(
         "model.layers.2.self_attn.q_proj.weight_T+model.layers.2.self_attn.k_proj.weight_T+model.layers.2.self_attn.v_proj.weight_T",
         rows_f16, [960, 576], 1105920
     ),
-    tensor!("model.layers.2.input_layernorm.weight", rows_f32, [576], 2304),
     tensor!("model.layers.2.self_attn.o_proj.weight_T", rows_f16, [576, 576], 663552),
+    tensor!("model.layers.2.post_attention_layernorm.weight", rows_f32, [576], 2304),
     tensor!(
         "model.layers.2.mlp.gate_proj.weight_T+model.layers.2.mlp.up_proj.weight_T",
         rows_f16, [3072, 576], 3538944
     ),
-    tensor!("model.layers.2.post_attention_layernorm.weight", rows_f32, [576], 2304),
     tensor!("model.layers.2.mlp.down_proj.weight_T", rows_f16, [576, 1536], 1769472),
+    tensor!("model.layers.3.input_layernorm.weight", rows_f32, [576], 2304),
     tensor!(
         "model.layers.3.self_attn.q_proj.weight_T+model.layers.3.self_attn.k_proj.weight_T+model.layers.3.self_attn.v_proj.weight_T",
         rows_f16, [960, 576], 1105920
     ),
-    tensor!("model.layers.3.input_layernorm.weight", rows_f32, [576], 2304),
     tensor!("model.layers.3.self_attn.o_proj.weight_T", rows_f16, [576, 576], 663552),
+    tensor!("model.layers.3.post_attention_layernorm.weight", rows_f32, [576], 2304),
     tensor!(
         "model.layers.3.mlp.gate_proj.weight_T+model.layers.3.mlp.up_proj.weight_T",
         rows_f16, [3072, 576], 3538944
     ),
-    tensor!("model.layers.3.post_attention_layernorm.weight", rows_f32, [576], 2304),
     tensor!("model.layers.3.mlp.down_proj.weight_T", rows_f16, [576, 1536], 1769472),
+    tensor!("model.layers.4.input_layernorm.weight", rows_f32, [576], 2304),
     tensor!(
         "model.layers.4.self_attn.q_proj.weight_T+model.layers.4.self_attn.k_proj.weight_T+model.layers.4.self_attn.v_proj.weight_T",
         rows_f16, [960, 576], 1105920
     ),
-    tensor!("model.layers.4.input_layernorm.weight", rows_f32, [576], 2304),
     tensor!("model.layers.4.self_attn.o_proj.weight_T", rows_f16, [576, 576], 663552),
+    tensor!("model.layers.4.post_attention_layernorm.weight", rows_f32, [576], 2304),
     tensor!(
         "model.layers.4.mlp.gate_proj.weight_T+model.layers.4.mlp.up_proj.weight_T",
         rows_f16, [3072, 576], 3538944
     ),
-    tensor!("model.layers.4.post_attention_layernorm.weight", rows_f32, [576], 2304),
     tensor!("model.layers.4.mlp.down_proj.weight_T", rows_f16, [576, 1536], 1769472),
+    tensor!("model.layers.5.input_layernorm.weight", rows_f32, [576], 2304),
     tensor!(
         "model.layers.5.self_attn.q_proj.weight_T+model.layers.5.self_attn.k_proj.weight_T+model.layers.5.self_attn.v_proj.weight_T",
         rows_f16, [960, 576], 1105920
     ),
-    tensor!("model.layers.5.input_layernorm.weight", rows_f32, [576], 2304),
     tensor!("model.layers.5.self_attn.o_proj.weight_T", rows_f16, [576, 576], 663552),
+    tensor!("model.layers.5.post_attention_layernorm.weight", rows_f32, [576], 2304),
     tensor!(
         "model.layers.5.mlp.gate_proj.weight_T+model.layers.5.mlp.up_proj.weight_T",
         rows_f16, [3072, 576], 3538944
     ),
-    tensor!("model.layers.5.post_attention_layernorm.weight", rows_f32, [576], 2304),
     tensor!("model.layers.5.mlp.down_proj.weight_T", rows_f16, [576, 1536], 1769472),
+    tensor!("model.layers.6.input_layernorm.weight", rows_f32, [576], 2304),
     tensor!(
         "model.layers.6.self_attn.q_proj.weight_T+model.layers.6.self_attn.k_proj.weight_T+model.layers.6.self_attn.v_proj.weight_T",
         rows_f16, [960, 576], 1105920
     ),
-    tensor!("model.layers.6.input_layernorm.weight", rows_f32, [576], 2304),
     tensor!("model.layers.6.self_attn.o_proj.weight_T", rows_f16, [576, 576], 663552),
+    tensor!("model.layers.6.post_attention_layernorm.weight", rows_f32, [576], 2304),
     tensor!(
         "model.layers.6.mlp.gate_proj.weight_T+model.layers.6.mlp.up_proj.weight_T",
         rows_f16, [3072, 576], 3538944
     ),
-    tensor!("model.layers.6.post_attention_layernorm.weight", rows_f32, [576], 2304),
     tensor!("model.layers.6.mlp.down_proj.weight_T", rows_f16, [576, 1536], 1769472),
+    tensor!("model.layers.7.input_layernorm.weight", rows_f32, [576], 2304),
     tensor!(
         "model.layers.7.self_attn.q_proj.weight_T+model.layers.7.self_attn.k_proj.weight_T+model.layers.7.self_attn.v_proj.weight_T",
         rows_f16, [960, 576], 1105920
     ),
-    tensor!("model.layers.7.input_layernorm.weight", rows_f32, [576], 2304),
     tensor!("model.layers.7.self_attn.o_proj.weight_T", rows_f16, [576, 576], 663552),
+    tensor!("model.layers.7.post_attention_layernorm.weight", rows_f32, [576], 2304),
     tensor!(
         "model.layers.7.mlp.gate_proj.weight_T+model.layers.7.mlp.up_proj.weight_T",
         rows_f16, [3072, 576], 3538944
     ),
-    tensor!("model.layers.7.post_attention_layernorm.weight", rows_f32, [576], 2304),
     tensor!("model.layers.7.mlp.down_proj.weight_T", rows_f16, [576, 1536], 1769472),
+    tensor!("model.layers.8.input_layernorm.weight", rows_f32, [576], 2304),
     tensor!(
         "model.layers.8.self_attn.q_proj.weight_T+model.layers.8.self_attn.k_proj.weight_T+model.layers.8.self_attn.v_proj.weight_T",
         rows_f16, [960, 576], 1105920
     ),
-    tensor!("model.layers.8.input_layernorm.weight", rows_f32, [576], 2304),
     tensor!("model.layers.8.self_attn.o_proj.weight_T", rows_f16, [576, 576], 663552),
+    tensor!("model.layers.8.post_attention_layernorm.weight", rows_f32, [576], 2304),
     tensor!(
         "model.layers.8.mlp.gate_proj.weight_T+model.layers.8.mlp.up_proj.weight_T",
         rows_f16, [3072, 576], 3538944
     ),
-    tensor!("model.layers.8.post_attention_layernorm.weight", rows_f32, [576], 2304),
     tensor!("model.layers.8.mlp.down_proj.weight_T", rows_f16, [576, 1536], 1769472),
+    tensor!("model.layers.9.input_layernorm.weight", rows_f32, [576], 2304),
     tensor!(
         "model.layers.9.self_attn.q_proj.weight_T+model.layers.9.self_attn.k_proj.weight_T+model.layers.9.self_attn.v_proj.weight_T",
         rows_f16, [960, 576], 1105920
     ),
-    tensor!("model.layers.9.input_layernorm.weight", rows_f32, [576], 2304),
     tensor!("model.layers.9.self_attn.o_proj.weight_T", rows_f16, [576, 576], 663552),
+    tensor!("model.layers.9.post_attention_layernorm.weight", rows_f32, [576], 2304),
     tensor!(
         "model.layers.9.mlp.gate_proj.weight_T+model.layers.9.mlp.up_proj.weight_T",
         rows_f16, [3072, 576], 3538944
     ),
-    tensor!("model.layers.9.post_attention_layernorm.weight", rows_f32, [576], 2304),
     tensor!("model.layers.9.mlp.down_proj.weight_T", rows_f16, [576, 1536], 1769472),
+    tensor!("model.layers.10.input_layernorm.weight", rows_f32, [576], 2304),
     tensor!(
         "model.layers.10.self_attn.q_proj.weight_T+model.layers.10.self_attn.k_proj.weight_T+model.layers.10.self_attn.v_proj.weight_T",
         rows_f16, [960, 576], 1105920
     ),
-    tensor!("model.layers.10.input_layernorm.weight", rows_f32, [576], 2304),
     tensor!("model.layers.10.self_attn.o_proj.weight_T", rows_f16, [576, 576], 663552),
+    tensor!("model.layers.10.post_attention_layernorm.weight", rows_f32, [576], 2304),
     tensor!(
         "model.layers.10.mlp.gate_proj.weight_T+model.layers.10.mlp.up_proj.weight_T",
         rows_f16, [3072, 576], 3538944
     ),
-    tensor!("model.layers.10.post_attention_layernorm.weight", rows_f32, [576], 2304),
     tensor!("model.layers.10.mlp.down_proj.weight_T", rows_f16, [576, 1536], 1769472),
+    tensor!("model.layers.11.input_layernorm.weight", rows_f32, [576], 2304),
     tensor!(
         "model.layers.11.self_attn.q_proj.weight_T+model.layers.11.self_attn.k_proj.weight_T+model.layers.11.self_attn.v_proj.weight_T",
         rows_f16, [960, 576], 1105920
     ),
-    tensor!("model.layers.11.input_layernorm.weight", rows_f32, [576], 2304),
     tensor!("model.layers.11.self_attn.o_proj.weight_T", rows_f16, [576, 576], 663552),
+    tensor!("model.layers.11.post_attention_layernorm.weight", rows_f32, [576], 2304),
     tensor!(
         "model.layers.11.mlp.gate_proj.weight_T+model.layers.11.mlp.up_proj.weight_T",
         rows_f16, [3072, 576], 3538944
     ),
-    tensor!("model.layers.11.post_attention_layernorm.weight", rows_f32, [576], 2304),
     tensor!("model.layers.11.mlp.down_proj.weight_T", rows_f16, [576, 1536], 1769472),
+    tensor!("model.layers.12.input_layernorm.weight", rows_f32, [576], 2304),
     tensor!(
         "model.layers.12.self_attn.q_proj.weight_T+model.layers.12.self_attn.k_proj.weight_T+model.layers.12.self_attn.v_proj.weight_T",
         rows_f16, [960, 576], 1105920
     ),
-    tensor!("model.layers.12.input_layernorm.weight", rows_f32, [576], 2304),
     tensor!("model.layers.12.self_attn.o_proj.weight_T", rows_f16, [576, 576], 663552),
+    tensor!("model.layers.12.post_attention_layernorm.weight", rows_f32, [576], 2304),
     tensor!(
         "model.layers.12.mlp.gate_proj.weight_T+model.layers.12.mlp.up_proj.weight_T",
         rows_f16, [3072, 576], 3538944
     ),
-    tensor!("model.layers.12.post_attention_layernorm.weight", rows_f32, [576], 2304),
     tensor!("model.layers.12.mlp.down_proj.weight_T", rows_f16, [576, 1536], 1769472),
+    tensor!("model.layers.13.input_layernorm.weight", rows_f32, [576], 2304),
     tensor!(
         "model.layers.13.self_attn.q_proj.weight_T+model.layers.13.self_attn.k_proj.weight_T+model.layers.13.self_attn.v_proj.weight_T",
         rows_f16, [960, 576], 1105920
     ),
-    tensor!("model.layers.13.input_layernorm.weight", rows_f32, [576], 2304),
     tensor!("model.layers.13.self_attn.o_proj.weight_T", rows_f16, [576, 576], 663552),
+    tensor!("model.layers.13.post_attention_layernorm.weight", rows_f32, [576], 2304),
     tensor!(
         "model.layers.13.mlp.gate_proj.weight_T+model.layers.13.mlp.up_proj.weight_T",
         rows_f16, [3072, 576], 3538944
     ),
-    tensor!("model.layers.13.post_attention_layernorm.weight", rows_f32, [576], 2304),
     tensor!("model.layers.13.mlp.down_proj.weight_T", rows_f16, [576, 1536], 1769472),
+    tensor!("model.layers.14.input_layernorm.weight", rows_f32, [576], 2304),
     tensor!(
         "model.layers.14.self_attn.q_proj.weight_T+model.layers.14.self_attn.k_proj.weight_T+model.layers.14.self_attn.v_proj.weight_T",
         rows_f16, [960, 576], 1105920
     ),
-    tensor!("model.layers.14.input_layernorm.weight", rows_f32, [576], 2304),
     tensor!("model.layers.14.self_attn.o_proj.weight_T", rows_f16, [576, 576], 663552),
+    tensor!("model.layers.14.post_attention_layernorm.weight", rows_f32, [576], 2304),
     tensor!(
         "model.layers.14.mlp.gate_proj.weight_T+model.layers.14.mlp.up_proj.weight_T",
         rows_f16, [3072, 576], 3538944
     ),
-    tensor!("model.layers.14.post_attention_layernorm.weight", rows_f32, [576], 2304),
     tensor!("model.layers.14.mlp.down_proj.weight_T", rows_f16, [576, 1536], 1769472),
+    tensor!("model.layers.15.input_layernorm.weight", rows_f32, [576], 2304),
     tensor!(
         "model.layers.15.self_attn.q_proj.weight_T+model.layers.15.self_attn.k_proj.weight_T+model.layers.15.self_attn.v_proj.weight_T",
         rows_f16, [960, 576], 1105920
     ),
-    tensor!("model.layers.15.input_layernorm.weight", rows_f32, [576], 2304),
     tensor!("model.layers.15.self_attn.o_proj.weight_T", rows_f16, [576, 576], 663552),
+    tensor!("model.layers.15.post_attention_layernorm.weight", rows_f32, [576], 2304),
     tensor!(
         "model.layers.15.mlp.gate_proj.weight_T+model.layers.15.mlp.up_proj.weight_T",
         rows_f16, [3072, 576], 3538944
     ),
-    tensor!("model.layers.15.post_attention_layernorm.weight", rows_f32, [576], 2304),
     tensor!("model.layers.15.mlp.down_proj.weight_T", rows_f16, [576, 1536], 1769472),
+    tensor!("model.layers.16.input_layernorm.weight", rows_f32, [576], 2304),
     tensor!(
         "model.layers.16.self_attn.q_proj.weight_T+model.layers.16.self_attn.k_proj.weight_T+model.layers.16.self_attn.v_proj.weight_T",
         rows_f16, [960, 576], 1105920
     ),
-    tensor!("model.layers.16.input_layernorm.weight", rows_f32, [576], 2304),
     tensor!("model.layers.16.self_attn.o_proj.weight_T", rows_f16, [576, 576], 663552),
+    tensor!("model.layers.16.post_attention_layernorm.weight", rows_f32, [576], 2304),
     tensor!(
         "model.layers.16.mlp.gate_proj.weight_T+model.layers.16.mlp.up_proj.weight_T",
         rows_f16, [3072, 576], 3538944
     ),
-    tensor!("model.layers.16.post_attention_layernorm.weight", rows_f32, [576], 2304),
     tensor!("model.layers.16.mlp.down_proj.weight_T", rows_f16, [576, 1536], 1769472),
+    tensor!("model.layers.17.input_layernorm.weight", rows_f32, [576], 2304),
     tensor!(
         "model.layers.17.self_attn.q_proj.weight_T+model.layers.17.self_attn.k_proj.weight_T+model.layers.17.self_attn.v_proj.weight_T",
         rows_f16, [960, 576], 1105920
     ),
-    tensor!("model.layers.17.input_layernorm.weight", rows_f32, [576], 2304),
     tensor!("model.layers.17.self_attn.o_proj.weight_T", rows_f16, [576, 576], 663552),
+    tensor!("model.layers.17.post_attention_layernorm.weight", rows_f32, [576], 2304),
     tensor!(
         "model.layers.17.mlp.gate_proj.weight_T+model.layers.17.mlp.up_proj.weight_T",
         rows_f16, [3072, 576], 3538944
     ),
-    tensor!("model.layers.17.post_attention_layernorm.weight", rows_f32, [576], 2304),
     tensor!("model.layers.17.mlp.down_proj.weight_T", rows_f16, [576, 1536], 1769472),
+    tensor!("model.layers.18.input_layernorm.weight", rows_f32, [576], 2304),
     tensor!(
         "model.layers.18.self_attn.q_proj.weight_T+model.layers.18.self_attn.k_proj.weight_T+model.layers.18.self_attn.v_proj.weight_T",
         rows_f16, [960, 576], 1105920
     ),
-    tensor!("model.layers.18.input_layernorm.weight", rows_f32, [576], 2304),
     tensor!("model.layers.18.self_attn.o_proj.weight_T", rows_f16, [576, 576], 663552),
+    tensor!("model.layers.18.post_attention_layernorm.weight", rows_f32, [576], 2304),
     tensor!(
         "model.layers.18.mlp.gate_proj.weight_T+model.layers.18.mlp.up_proj.weight_T",
         rows_f16, [3072, 576], 3538944
     ),
-    tensor!("model.layers.18.post_attention_layernorm.weight", rows_f32, [576], 2304),
     tensor!("model.layers.18.mlp.down_proj.weight_T", rows_f16, [576, 1536], 1769472),
+    tensor!("model.layers.19.input_layernorm.weight", rows_f32, [576], 2304),
     tensor!(
         "model.layers.19.self_attn.q_proj.weight_T+model.layers.19.self_attn.k_proj.weight_T+model.layers.19.self_attn.v_proj.weight_T",
         rows_f16, [960, 576], 1105920
     ),
-    tensor!("model.layers.19.input_layernorm.weight", rows_f32, [576], 2304),
     tensor!("model.layers.19.self_attn.o_proj.weight_T", rows_f16, [576, 576], 663552),
+    tensor!("model.layers.19.post_attention_layernorm.weight", rows_f32, [576], 2304),
     tensor!(
         "model.layers.19.mlp.gate_proj.weight_T+model.layers.19.mlp.up_proj.weight_T",
         rows_f16, [3072, 576], 3538944
     ),
-    tensor!("model.layers.19.post_attention_layernorm.weight", rows_f32, [576], 2304),
     tensor!("model.layers.19.mlp.down_proj.weight_T", rows_f16, [576, 1536], 1769472),
+    tensor!("model.layers.20.input_layernorm.weight", rows_f32, [576], 2304),
     tensor!(
         "model.layers.20.self_attn.q_proj.weight_T+model.layers.20.self_attn.k_proj.weight_T+model.layers.20.self_attn.v_proj.weight_T",
         rows_f16, [960, 576], 1105920
     ),
-    tensor!("model.layers.20.input_layernorm.weight", rows_f32, [576], 2304),
     tensor!("model.layers.20.self_attn.o_proj.weight_T", rows_f16, [576, 576], 663552),
+    tensor!("model.layers.20.post_attention_layernorm.weight", rows_f32, [576], 2304),
     tensor!(
         "model.layers.20.mlp.gate_proj.weight_T+model.layers.20.mlp.up_proj.weight_T",
         rows_f16, [3072, 576], 3538944
     ),
-    tensor!("model.layers.20.post_attention_layernorm.weight", rows_f32, [576], 2304),
     tensor!("model.layers.20.mlp.down_proj.weight_T", rows_f16, [576, 1536], 1769472),
+    tensor!("model.layers.21.input_layernorm.weight", rows_f32, [576], 2304),
     tensor!(
         "model.layers.21.self_attn.q_proj.weight_T+model.layers.21.self_attn.k_proj.weight_T+model.layers.21.self_attn.v_proj.weight_T",
         rows_f16, [960, 576], 1105920
     ),
-    tensor!("model.layers.21.input_layernorm.weight", rows_f32, [576], 2304),
     tensor!("model.layers.21.self_attn.o_proj.weight_T", rows_f16, [576, 576], 663552),
+    tensor!("model.layers.21.post_attention_layernorm.weight", rows_f32, [576], 2304),
     tensor!(
         "model.layers.21.mlp.gate_proj.weight_T+model.layers.21.mlp.up_proj.weight_T",
         rows_f16, [3072, 576], 3538944
     ),
-    tensor!("model.layers.21.post_attention_layernorm.weight", rows_f32, [576], 2304),
     tensor!("model.layers.21.mlp.down_proj.weight_T", rows_f16, [576, 1536], 1769472),
+    tensor!("model.layers.22.input_layernorm.weight", rows_f32, [576], 2304),
     tensor!(
         "model.layers.22.self_attn.q_proj.weight_T+model.layers.22.self_attn.k_proj.weight_T+model.layers.22.self_attn.v_proj.weight_T",
         rows_f16, [960, 576], 1105920
     ),
-    tensor!("model.layers.22.input_layernorm.weight", rows_f32, [576], 2304),
     tensor!("model.layers.22.self_attn.o_proj.weight_T", rows_f16, [576, 576], 663552),
+    tensor!("model.layers.22.post_attention_layernorm.weight", rows_f32, [576], 2304),
     tensor!(
         "model.layers.22.mlp.gate_proj.weight_T+model.layers.22.mlp.up_proj.weight_T",
         rows_f16, [3072, 576], 3538944
     ),
-    tensor!("model.layers.22.post_attention_layernorm.weight", rows_f32, [576], 2304),
     tensor!("model.layers.22.mlp.down_proj.weight_T", rows_f16, [576, 1536], 1769472),
+    tensor!("model.layers.23.input_layernorm.weight", rows_f32, [576], 2304),
     tensor!(
         "model.layers.23.self_attn.q_proj.weight_T+model.layers.23.self_attn.k_proj.weight_T+model.layers.23.self_attn.v_proj.weight_T",
         rows_f16, [960, 576], 1105920
     ),
-    tensor!("model.layers.23.input_layernorm.weight", rows_f32, [576], 2304),
     tensor!("model.layers.23.self_attn.o_proj.weight_T", rows_f16, [576, 576], 663552),
+    tensor!("model.layers.23.post_attention_layernorm.weight", rows_f32, [576], 2304),
     tensor!(
         "model.layers.23.mlp.gate_proj.weight_T+model.layers.23.mlp.up_proj.weight_T",
         rows_f16, [3072, 576], 3538944
     ),
-    tensor!("model.layers.23.post_attention_layernorm.weight", rows_f32, [576], 2304),
     tensor!("model.layers.23.mlp.down_proj.weight_T", rows_f16, [576, 1536], 1769472),
+    tensor!("model.layers.24.input_layernorm.weight", rows_f32, [576], 2304),
     tensor!(
         "model.layers.24.self_attn.q_proj.weight_T+model.layers.24.self_attn.k_proj.weight_T+model.layers.24.self_attn.v_proj.weight_T",
         rows_f16, [960, 576], 1105920
     ),
-    tensor!("model.layers.24.input_layernorm.weight", rows_f32, [576], 2304),
     tensor!("model.layers.24.self_attn.o_proj.weight_T", rows_f16, [576, 576], 663552),
+    tensor!("model.layers.24.post_attention_layernorm.weight", rows_f32, [576], 2304),
     tensor!(
         "model.layers.24.mlp.gate_proj.weight_T+model.layers.24.mlp.up_proj.weight_T",
         rows_f16, [3072, 576], 3538944
     ),
-    tensor!("model.layers.24.post_attention_layernorm.weight", rows_f32, [576], 2304),
     tensor!("model.layers.24.mlp.down_proj.weight_T", rows_f16, [576, 1536], 1769472),
+    tensor!("model.layers.25.input_layernorm.weight", rows_f32, [576], 2304),
     tensor!(
         "model.layers.25.self_attn.q_proj.weight_T+model.layers.25.self_attn.k_proj.weight_T+model.layers.25.self_attn.v_proj.weight_T",
         rows_f16, [960, 576], 1105920
     ),
-    tensor!("model.layers.25.input_layernorm.weight", rows_f32, [576], 2304),
     tensor!("model.layers.25.self_attn.o_proj.weight_T", rows_f16, [576, 576], 663552),
+    tensor!("model.layers.25.post_attention_layernorm.weight", rows_f32, [576], 2304),
     tensor!(
         "model.layers.25.mlp.gate_proj.weight_T+model.layers.25.mlp.up_proj.weight_T",
         rows_f16, [3072, 576], 3538944
     ),
-    tensor!("model.layers.25.post_attention_layernorm.weight", rows_f32, [576], 2304),
     tensor!("model.layers.25.mlp.down_proj.weight_T", rows_f16, [576, 1536], 1769472),
+    tensor!("model.layers.26.input_layernorm.weight", rows_f32, [576], 2304),
     tensor!(
         "model.layers.26.self_attn.q_proj.weight_T+model.layers.26.self_attn.k_proj.weight_T+model.layers.26.self_attn.v_proj.weight_T",
         rows_f16, [960, 576], 1105920
     ),
-    tensor!("model.layers.26.input_layernorm.weight", rows_f32, [576], 2304),
     tensor!("model.layers.26.self_attn.o_proj.weight_T", rows_f16, [576, 576], 663552),
+    tensor!("model.layers.26.post_attention_layernorm.weight", rows_f32, [576], 2304),
     tensor!(
         "model.layers.26.mlp.gate_proj.weight_T+model.layers.26.mlp.up_proj.weight_T",
         rows_f16, [3072, 576], 3538944
     ),
-    tensor!("model.layers.26.post_attention_layernorm.weight", rows_f32, [576], 2304),
     tensor!("model.layers.26.mlp.down_proj.weight_T", rows_f16, [576, 1536], 1769472),
+    tensor!("model.layers.27.input_layernorm.weight", rows_f32, [576], 2304),
     tensor!(
         "model.layers.27.self_attn.q_proj.weight_T+model.layers.27.self_attn.k_proj.weight_T+model.layers.27.self_attn.v_proj.weight_T",
         rows_f16, [960, 576], 1105920
     ),
-    tensor!("model.layers.27.input_layernorm.weight", rows_f32, [576], 2304),
     tensor!("model.layers.27.self_attn.o_proj.weight_T", rows_f16, [576, 576], 663552),
+    tensor!("model.layers.27.post_attention_layernorm.weight", rows_f32, [576], 2304),
     tensor!(
         "model.layers.27.mlp.gate_proj.weight_T+model.layers.27.mlp.up_proj.weight_T",
         rows_f16, [3072, 576], 3538944
     ),
-    tensor!("model.layers.27.post_attention_layernorm.weight", rows_f32, [576], 2304),
     tensor!("model.layers.27.mlp.down_proj.weight_T", rows_f16, [576, 1536], 1769472),
+    tensor!("model.layers.28.input_layernorm.weight", rows_f32, [576], 2304),
     tensor!(
         "model.layers.28.self_attn.q_proj.weight_T+model.layers.28.self_attn.k_proj.weight_T+model.layers.28.self_attn.v_proj.weight_T",
         rows_f16, [960, 576], 1105920
     ),
-    tensor!("model.layers.28.input_layernorm.weight", rows_f32, [576], 2304),
     tensor!("model.layers.28.self_attn.o_proj.weight_T", rows_f16, [576, 576], 663552),
+    tensor!("model.layers.28.post_attention_layernorm.weight", rows_f32, [576], 2304),
     tensor!(
         "model.layers.28.mlp.gate_proj.weight_T+model.layers.28.mlp.up_proj.weight_T",
         rows_f16, [3072, 576], 3538944
     ),
-    tensor!("model.layers.28.post_attention_layernorm.weight", rows_f32, [576], 2304),
     tensor!("model.layers.28.mlp.down_proj.weight_T", rows_f16, [576, 1536], 1769472),
+    tensor!("model.layers.29.input_layernorm.weight", rows_f32, [576], 2304),
     tensor!(
         "model.layers.29.self_attn.q_proj.weight_T+model.layers.29.self_attn.k_proj.weight_T+model.layers.29.self_attn.v_proj.weight_T",
         rows_f16, [960, 576], 1105920
     ),
-    tensor!("model.layers.29.input_layernorm.weight", rows_f32, [576], 2304),
     tensor!("model.layers.29.self_attn.o_proj.weight_T", rows_f16, [576, 576], 663552),
+    tensor!("model.layers.29.post_attention_layernorm.weight", rows_f32, [576], 2304),
     tensor!(
         "model.layers.29.mlp.gate_proj.weight_T+model.layers.29.mlp.up_proj.weight_T",
         rows_f16, [3072, 576], 3538944
     ),
-    tensor!("model.layers.29.post_attention_layernorm.weight", rows_f32, [576], 2304),
     tensor!("model.layers.29.mlp.down_proj.weight_T", rows_f16, [576, 1536], 1769472),
     tensor!("model.norm.weight", rows_f32, [576], 2304),
 ];
@@ -596,7 +607,7 @@ static BUCKETS: &[Bucket] = &[
     Bucket {
         name: Borrowed("prefill"),
         rows: 128,
-        arena_bytes: 1376256,
+        arena_bytes: 2458624,
         inputs: Borrowed(&[]),
         outputs: Borrowed(&[]),
         blocks: Borrowed(BUCKET_PREFILL),
@@ -659,158 +670,195 @@ static BUCKET_PREFILL_0_ROWS: &[Dispatch] = &[
 
 static BUCKET_PREFILL_1_TABLE: &[List<Arg>] = &[
     columns!(
-        Weight(1), Arg::State(0), Arg::State(1), Weight(2), Weight(5), Weight(6),
-        Weight(7), Weight(8)
+        Arena(0), Arena(294912), Weight(1), Weight(2), Arena(590336), Arg::State(0),
+        Arg::State(1), Arena(589824), Weight(5), Arena(885248), Weight(6), Weight(7),
+        Arena(1180160), Arena(0), Weight(8), Arena(1966592)
     ),
     columns!(
-        Weight(9), Arg::State(2), Arg::State(3), Weight(10), Weight(11), Weight(12),
-        Weight(13), Weight(14)
+        Arena(1966592), Arena(0), Weight(9), Weight(10), Arena(295424), Arg::State(2),
+        Arg::State(3), Arena(294912), Weight(11), Arena(590336), Weight(12), Weight(13),
+        Arena(885248), Arena(1671680), Weight(14), Arena(0)
     ),
     columns!(
-        Weight(15), Arg::State(4), Arg::State(5), Weight(16), Weight(17), Weight(18),
-        Weight(19), Weight(20)
+        Arena(0), Arena(294912), Weight(15), Weight(16), Arena(590336), Arg::State(4),
+        Arg::State(5), Arena(589824), Weight(17), Arena(885248), Weight(18), Weight(19),
+        Arena(1180160), Arena(0), Weight(20), Arena(1966592)
     ),
     columns!(
-        Weight(21), Arg::State(6), Arg::State(7), Weight(22), Weight(23), Weight(24),
-        Weight(25), Weight(26)
+        Arena(1966592), Arena(0), Weight(21), Weight(22), Arena(295424), Arg::State(6),
+        Arg::State(7), Arena(294912), Weight(23), Arena(590336), Weight(24), Weight(25),
+        Arena(885248), Arena(1671680), Weight(26), Arena(0)
     ),
     columns!(
-        Weight(27), Arg::State(8), Arg::State(9), Weight(28), Weight(29), Weight(30),
-        Weight(31), Weight(32)
+        Arena(0), Arena(294912), Weight(27), Weight(28), Arena(590336), Arg::State(8),
+        Arg::State(9), Arena(589824), Weight(29), Arena(885248), Weight(30), Weight(31),
+        Arena(1180160), Arena(0), Weight(32), Arena(1966592)
     ),
     columns!(
-        Weight(33), Arg::State(10), Arg::State(11), Weight(34), Weight(35), Weight(36),
-        Weight(37), Weight(38)
+        Arena(1966592), Arena(0), Weight(33), Weight(34), Arena(295424), Arg::State(10),
+        Arg::State(11), Arena(294912), Weight(35), Arena(590336), Weight(36), Weight(37),
+        Arena(885248), Arena(1671680), Weight(38), Arena(0)
     ),
     columns!(
-        Weight(39), Arg::State(12), Arg::State(13), Weight(40), Weight(41), Weight(42),
-        Weight(43), Weight(44)
+        Arena(0), Arena(294912), Weight(39), Weight(40), Arena(590336), Arg::State(12),
+        Arg::State(13), Arena(589824), Weight(41), Arena(885248), Weight(42), Weight(43),
+        Arena(1180160), Arena(0), Weight(44), Arena(1966592)
     ),
     columns!(
-        Weight(45), Arg::State(14), Arg::State(15), Weight(46), Weight(47), Weight(48),
-        Weight(49), Weight(50)
+        Arena(1966592), Arena(0), Weight(45), Weight(46), Arena(295424), Arg::State(14),
+        Arg::State(15), Arena(294912), Weight(47), Arena(590336), Weight(48), Weight(49),
+        Arena(885248), Arena(1671680), Weight(50), Arena(0)
     ),
     columns!(
-        Weight(51), Arg::State(16), Arg::State(17), Weight(52), Weight(53), Weight(54),
-        Weight(55), Weight(56)
+        Arena(0), Arena(294912), Weight(51), Weight(52), Arena(590336), Arg::State(16),
+        Arg::State(17), Arena(589824), Weight(53), Arena(885248), Weight(54), Weight(55),
+        Arena(1180160), Arena(0), Weight(56), Arena(1966592)
     ),
     columns!(
-        Weight(57), Arg::State(18), Arg::State(19), Weight(58), Weight(59), Weight(60),
-        Weight(61), Weight(62)
+        Arena(1966592), Arena(0), Weight(57), Weight(58), Arena(295424), Arg::State(18),
+        Arg::State(19), Arena(294912), Weight(59), Arena(590336), Weight(60), Weight(61),
+        Arena(885248), Arena(1671680), Weight(62), Arena(0)
     ),
     columns!(
-        Weight(63), Arg::State(20), Arg::State(21), Weight(64), Weight(65), Weight(66),
-        Weight(67), Weight(68)
+        Arena(0), Arena(294912), Weight(63), Weight(64), Arena(590336), Arg::State(20),
+        Arg::State(21), Arena(589824), Weight(65), Arena(885248), Weight(66), Weight(67),
+        Arena(1180160), Arena(0), Weight(68), Arena(1966592)
     ),
     columns!(
-        Weight(69), Arg::State(22), Arg::State(23), Weight(70), Weight(71), Weight(72),
-        Weight(73), Weight(74)
+        Arena(1966592), Arena(0), Weight(69), Weight(70), Arena(295424), Arg::State(22),
+        Arg::State(23), Arena(294912), Weight(71), Arena(590336), Weight(72), Weight(73),
+        Arena(885248), Arena(1671680), Weight(74), Arena(0)
     ),
     columns!(
-        Weight(75), Arg::State(24), Arg::State(25), Weight(76), Weight(77), Weight(78),
-        Weight(79), Weight(80)
+        Arena(0), Arena(294912), Weight(75), Weight(76), Arena(590336), Arg::State(24),
+        Arg::State(25), Arena(589824), Weight(77), Arena(885248), Weight(78), Weight(79),
+        Arena(1180160), Arena(0), Weight(80), Arena(1966592)
     ),
     columns!(
-        Weight(81), Arg::State(26), Arg::State(27), Weight(82), Weight(83), Weight(84),
-        Weight(85), Weight(86)
+        Arena(1966592), Arena(0), Weight(81), Weight(82), Arena(295424), Arg::State(26),
+        Arg::State(27), Arena(294912), Weight(83), Arena(590336), Weight(84), Weight(85),
+        Arena(885248), Arena(1671680), Weight(86), Arena(0)
     ),
     columns!(
-        Weight(87), Arg::State(28), Arg::State(29), Weight(88), Weight(89), Weight(90),
-        Weight(91), Weight(92)
+        Arena(0), Arena(294912), Weight(87), Weight(88), Arena(590336), Arg::State(28),
+        Arg::State(29), Arena(589824), Weight(89), Arena(885248), Weight(90), Weight(91),
+        Arena(1180160), Arena(0), Weight(92), Arena(1966592)
     ),
     columns!(
-        Weight(93), Arg::State(30), Arg::State(31), Weight(94), Weight(95), Weight(96),
-        Weight(97), Weight(98)
+        Arena(1966592), Arena(0), Weight(93), Weight(94), Arena(295424), Arg::State(30),
+        Arg::State(31), Arena(294912), Weight(95), Arena(590336), Weight(96), Weight(97),
+        Arena(885248), Arena(1671680), Weight(98), Arena(0)
     ),
     columns!(
-        Weight(99), Arg::State(32), Arg::State(33), Weight(100), Weight(101),
-        Weight(102), Weight(103), Weight(104)
+        Arena(0), Arena(294912), Weight(99), Weight(100), Arena(590336), Arg::State(32),
+        Arg::State(33), Arena(589824), Weight(101), Arena(885248), Weight(102),
+        Weight(103), Arena(1180160), Arena(0), Weight(104), Arena(1966592)
     ),
     columns!(
-        Weight(105), Arg::State(34), Arg::State(35), Weight(106), Weight(107),
-        Weight(108), Weight(109), Weight(110)
+        Arena(1966592), Arena(0), Weight(105), Weight(106), Arena(295424),
+        Arg::State(34), Arg::State(35), Arena(294912), Weight(107), Arena(590336),
+        Weight(108), Weight(109), Arena(885248), Arena(1671680), Weight(110), Arena(0)
     ),
     columns!(
-        Weight(111), Arg::State(36), Arg::State(37), Weight(112), Weight(113),
-        Weight(114), Weight(115), Weight(116)
+        Arena(0), Arena(294912), Weight(111), Weight(112), Arena(590336), Arg::State(36),
+        Arg::State(37), Arena(589824), Weight(113), Arena(885248), Weight(114),
+        Weight(115), Arena(1180160), Arena(0), Weight(116), Arena(1966592)
     ),
     columns!(
-        Weight(117), Arg::State(38), Arg::State(39), Weight(118), Weight(119),
-        Weight(120), Weight(121), Weight(122)
+        Arena(1966592), Arena(0), Weight(117), Weight(118), Arena(295424),
+        Arg::State(38), Arg::State(39), Arena(294912), Weight(119), Arena(590336),
+        Weight(120), Weight(121), Arena(885248), Arena(1671680), Weight(122), Arena(0)
     ),
     columns!(
-        Weight(123), Arg::State(40), Arg::State(41), Weight(124), Weight(125),
-        Weight(126), Weight(127), Weight(128)
+        Arena(0), Arena(294912), Weight(123), Weight(124), Arena(590336), Arg::State(40),
+        Arg::State(41), Arena(589824), Weight(125), Arena(885248), Weight(126),
+        Weight(127), Arena(1180160), Arena(0), Weight(128), Arena(1966592)
     ),
     columns!(
-        Weight(129), Arg::State(42), Arg::State(43), Weight(130), Weight(131),
-        Weight(132), Weight(133), Weight(134)
+        Arena(1966592), Arena(0), Weight(129), Weight(130), Arena(295424),
+        Arg::State(42), Arg::State(43), Arena(294912), Weight(131), Arena(590336),
+        Weight(132), Weight(133), Arena(885248), Arena(1671680), Weight(134), Arena(0)
     ),
     columns!(
-        Weight(135), Arg::State(44), Arg::State(45), Weight(136), Weight(137),
-        Weight(138), Weight(139), Weight(140)
+        Arena(0), Arena(294912), Weight(135), Weight(136), Arena(590336), Arg::State(44),
+        Arg::State(45), Arena(589824), Weight(137), Arena(885248), Weight(138),
+        Weight(139), Arena(1180160), Arena(0), Weight(140), Arena(1966592)
     ),
     columns!(
-        Weight(141), Arg::State(46), Arg::State(47), Weight(142), Weight(143),
-        Weight(144), Weight(145), Weight(146)
+        Arena(1966592), Arena(0), Weight(141), Weight(142), Arena(295424),
+        Arg::State(46), Arg::State(47), Arena(294912), Weight(143), Arena(590336),
+        Weight(144), Weight(145), Arena(885248), Arena(1671680), Weight(146), Arena(0)
     ),
     columns!(
-        Weight(147), Arg::State(48), Arg::State(49), Weight(148), Weight(149),
-        Weight(150), Weight(151), Weight(152)
+        Arena(0), Arena(294912), Weight(147), Weight(148), Arena(590336), Arg::State(48),
+        Arg::State(49), Arena(589824), Weight(149), Arena(885248), Weight(150),
+        Weight(151), Arena(1180160), Arena(0), Weight(152), Arena(1966592)
     ),
     columns!(
-        Weight(153), Arg::State(50), Arg::State(51), Weight(154), Weight(155),
-        Weight(156), Weight(157), Weight(158)
+        Arena(1966592), Arena(0), Weight(153), Weight(154), Arena(295424),
+        Arg::State(50), Arg::State(51), Arena(294912), Weight(155), Arena(590336),
+        Weight(156), Weight(157), Arena(885248), Arena(1671680), Weight(158), Arena(0)
     ),
     columns!(
-        Weight(159), Arg::State(52), Arg::State(53), Weight(160), Weight(161),
-        Weight(162), Weight(163), Weight(164)
+        Arena(0), Arena(294912), Weight(159), Weight(160), Arena(590336), Arg::State(52),
+        Arg::State(53), Arena(589824), Weight(161), Arena(885248), Weight(162),
+        Weight(163), Arena(1180160), Arena(0), Weight(164), Arena(1966592)
     ),
     columns!(
-        Weight(165), Arg::State(54), Arg::State(55), Weight(166), Weight(167),
-        Weight(168), Weight(169), Weight(170)
+        Arena(1966592), Arena(0), Weight(165), Weight(166), Arena(295424),
+        Arg::State(54), Arg::State(55), Arena(294912), Weight(167), Arena(590336),
+        Weight(168), Weight(169), Arena(885248), Arena(1671680), Weight(170), Arena(0)
     ),
     columns!(
-        Weight(171), Arg::State(56), Arg::State(57), Weight(172), Weight(173),
-        Weight(174), Weight(175), Weight(176)
+        Arena(0), Arena(294912), Weight(171), Weight(172), Arena(590336), Arg::State(56),
+        Arg::State(57), Arena(589824), Weight(173), Arena(885248), Weight(174),
+        Weight(175), Arena(1180160), Arena(0), Weight(176), Arena(1966592)
     ),
     columns!(
-        Weight(177), Arg::State(58), Arg::State(59), Weight(178), Weight(179),
-        Weight(180), Weight(181), Weight(182)
+        Arena(1966592), Arena(0), Weight(177), Weight(178), Arena(295424),
+        Arg::State(58), Arg::State(59), Arena(294912), Weight(179), Arena(590336),
+        Weight(180), Weight(181), Arena(885248), Arena(1671680), Weight(182), Arena(0)
     ),
 ];
 
 static BUCKET_PREFILL_1_ROWS: &[Dispatch] = &[
     row!(
-        QKV_F16_M128_K576_H9_3_D64_C1024_RMS, [15, 2, 1], [Arena(0), Column(0),
-        Arena(294912), Column(1), Column(2), Step, Step, Step, Column(3), Weight(3),
-        Weight(4)], +, "/model/layers.{l}/self_attn/Add [1, 9, 128, 64]"
+        HALVES_M128_K576_RMS, [128, 1, 1], [Column(0), Column(1), Step, Column(2)], +,
+        "/model/layers.{l}/self_attn/Add [1, 9, 128, 64]"
     ),
     row!(
-        ATTEND_F16_M128_H9_3_D64_C1024, [9, 32, 1], [Arena(294912), Column(1), Column(2),
-        Arena(589824), Step, Step], +,
-        "/model/layers.{l}/self_attn/MatMul_1 [1, 128, 576]"
+        QKV_F16_M128_K576_H9_3_D64_C1024_RMS, [30, 4, 1], [Column(0), Column(3),
+        Column(4), Column(5), Column(6), Step, Step, Step, Column(2), Weight(3),
+        Weight(4), Column(1)], +, "/model/layers.{l}/self_attn/Add [1, 9, 128, 64]"
     ),
     row!(
-        MATMUL_F16_M128_K576_N576_ADD, [9, 2, 1], [Arena(589824), Column(4),
-        Arena(294912), Step, Arena(0)], +, "/model/layers.{l}/Add [1, 128, 576]"
+        ATTEND_F16_M128_H9_3_D64_C1024, [9, 32, 1], [Column(4), Column(5), Column(6),
+        Column(1), Step, Step], +, "/model/layers.{l}/self_attn/MatMul_1 [1, 128, 576]"
+    ),
+    row!(HALVES_M128_K576, [128, 1, 1], [Column(1), Column(7), Step], +, "/model/layers.{l}/Add [1, 128, 576]"),
+    row!(
+        MATMUL_F16_M128_K576_N576_ADD, [18, 4, 1], [Column(1), Column(8), Column(9),
+        Step, Column(0), Column(7)], +, "/model/layers.{l}/Add [1, 128, 576]"
     ),
     row!(
-        GATED_MATMUL_F16_M128_K576_N1536_RMS_SILU, [48, 2, 1], [Arena(294912), Column(5),
-        Arena(589824), Step, Column(6)], +, "/model/layers.{l}/mlp/Mul [1, 128, 1536]"
+        HALVES_M128_K576_RMS, [128, 1, 1], [Column(9), Arena(0), Step, Column(10)], +,
+        "/model/layers.{l}/mlp/Mul [1, 128, 1536]"
     ),
     row!(
-        MATMUL_F16_M128_K1536_N576_ADD, [9, 2, 1], [Arena(589824), Column(7), Arena(0),
-        Step, Arena(294912)], +, "/model/layers.{l}/Add_1 [1, 128, 576]"
+        GATED_MATMUL_F16_M128_K576_N1536_RMS_SILU, [48, 4, 1], [Column(9), Column(11),
+        Column(12), Step, Column(10), Arena(0)], +,
+        "/model/layers.{l}/mlp/Mul [1, 128, 1536]"
+    ),
+    row!(HALVES_M128_K1536, [128, 1, 1], [Column(12), Column(13), Step], +, "/model/layers.{l}/Add_1 [1, 128, 576]"),
+    row!(
+        MATMUL_F16_M128_K1536_N576_ADD, [18, 4, 1], [Column(12), Column(14), Column(15),
+        Step, Column(9), Column(13)], +, "/model/layers.{l}/Add_1 [1, 128, 576]"
     ),
 ];
 
 static BUCKET_PREFILL_2_TABLE: &[List<Arg>] = &[columns!()];
 static BUCKET_PREFILL_2_ROWS: &[Dispatch] = &[
-    row!(
-        LAST_ROW_F32_M128_K576, [9, 1, 1], [Arena(0), Step, Arena(294912)], +,
-        "last_row [1, 1, 576]"
-    ),
+    row!(LAST_ROW_F32_M128_K576, [9, 1, 1], [Arena(0), Step, Arena(294912)], +, "last_row [1, 1, 576]"),
     row!(
         MATVEC_F16_M1_K576_N49152_RMS, [12288, 1, 1], [Arena(294912), Weight(0), Logits,
         Step, Weight(183)], +, "/lm_head/MatMul [1, 1, 49152]"
@@ -819,14 +867,8 @@ static BUCKET_PREFILL_2_ROWS: &[Dispatch] = &[
 
 static BUCKET_PREFILL_3_TABLE: &[List<Arg>] = &[columns!()];
 static BUCKET_PREFILL_3_ROWS: &[Dispatch] = &[
-    row!(
-        ARGMAX_F32_N49152, [48, 1, 1], [Logits, Arena(0), Step], +,
-        "best of each slice [48]"
-    ),
-    row!(
-        NEXT_TOKEN_N49152, [1, 1, 1], [Arena(0), Step, Tokens, Ring, History], +,
-        "next token [49152]"
-    ),
+    row!(ARGMAX_F32_N49152, [48, 1, 1], [Logits, Arena(0), Step], +, "best of each slice [48]"),
+    row!(NEXT_TOKEN_N49152, [1, 1, 1], [Arena(0), Step, Tokens, Ring, History], +, "next token [49152]"),
 ];
 
 static BUCKET_PREFILL_4_TABLE: &[List<Arg>] = &[columns!()];
@@ -914,125 +956,77 @@ static BUCKET_DECODE_0_ROWS: &[Dispatch] = &[
 ];
 
 static BUCKET_DECODE_1_TABLE: &[List<Arg>] = &[
+    columns!(Weight(2), Arg::State(0), Arg::State(1), Weight(1), Weight(5), Weight(7), Weight(6), Weight(8)),
+    columns!(Weight(10), Arg::State(2), Arg::State(3), Weight(9), Weight(11), Weight(13), Weight(12), Weight(14)),
+    columns!(Weight(16), Arg::State(4), Arg::State(5), Weight(15), Weight(17), Weight(19), Weight(18), Weight(20)),
+    columns!(Weight(22), Arg::State(6), Arg::State(7), Weight(21), Weight(23), Weight(25), Weight(24), Weight(26)),
+    columns!(Weight(28), Arg::State(8), Arg::State(9), Weight(27), Weight(29), Weight(31), Weight(30), Weight(32)),
+    columns!(Weight(34), Arg::State(10), Arg::State(11), Weight(33), Weight(35), Weight(37), Weight(36), Weight(38)),
+    columns!(Weight(40), Arg::State(12), Arg::State(13), Weight(39), Weight(41), Weight(43), Weight(42), Weight(44)),
+    columns!(Weight(46), Arg::State(14), Arg::State(15), Weight(45), Weight(47), Weight(49), Weight(48), Weight(50)),
+    columns!(Weight(52), Arg::State(16), Arg::State(17), Weight(51), Weight(53), Weight(55), Weight(54), Weight(56)),
+    columns!(Weight(58), Arg::State(18), Arg::State(19), Weight(57), Weight(59), Weight(61), Weight(60), Weight(62)),
+    columns!(Weight(64), Arg::State(20), Arg::State(21), Weight(63), Weight(65), Weight(67), Weight(66), Weight(68)),
+    columns!(Weight(70), Arg::State(22), Arg::State(23), Weight(69), Weight(71), Weight(73), Weight(72), Weight(74)),
+    columns!(Weight(76), Arg::State(24), Arg::State(25), Weight(75), Weight(77), Weight(79), Weight(78), Weight(80)),
+    columns!(Weight(82), Arg::State(26), Arg::State(27), Weight(81), Weight(83), Weight(85), Weight(84), Weight(86)),
+    columns!(Weight(88), Arg::State(28), Arg::State(29), Weight(87), Weight(89), Weight(91), Weight(90), Weight(92)),
+    columns!(Weight(94), Arg::State(30), Arg::State(31), Weight(93), Weight(95), Weight(97), Weight(96), Weight(98)),
     columns!(
-        Weight(1), Arg::State(0), Arg::State(1), Weight(2), Weight(5), Weight(6),
-        Weight(7), Weight(8)
+        Weight(100), Arg::State(32), Arg::State(33), Weight(99), Weight(101),
+        Weight(103), Weight(102), Weight(104)
     ),
     columns!(
-        Weight(9), Arg::State(2), Arg::State(3), Weight(10), Weight(11), Weight(12),
-        Weight(13), Weight(14)
+        Weight(106), Arg::State(34), Arg::State(35), Weight(105), Weight(107),
+        Weight(109), Weight(108), Weight(110)
     ),
     columns!(
-        Weight(15), Arg::State(4), Arg::State(5), Weight(16), Weight(17), Weight(18),
-        Weight(19), Weight(20)
+        Weight(112), Arg::State(36), Arg::State(37), Weight(111), Weight(113),
+        Weight(115), Weight(114), Weight(116)
     ),
     columns!(
-        Weight(21), Arg::State(6), Arg::State(7), Weight(22), Weight(23), Weight(24),
-        Weight(25), Weight(26)
+        Weight(118), Arg::State(38), Arg::State(39), Weight(117), Weight(119),
+        Weight(121), Weight(120), Weight(122)
     ),
     columns!(
-        Weight(27), Arg::State(8), Arg::State(9), Weight(28), Weight(29), Weight(30),
-        Weight(31), Weight(32)
+        Weight(124), Arg::State(40), Arg::State(41), Weight(123), Weight(125),
+        Weight(127), Weight(126), Weight(128)
     ),
     columns!(
-        Weight(33), Arg::State(10), Arg::State(11), Weight(34), Weight(35), Weight(36),
-        Weight(37), Weight(38)
+        Weight(130), Arg::State(42), Arg::State(43), Weight(129), Weight(131),
+        Weight(133), Weight(132), Weight(134)
     ),
     columns!(
-        Weight(39), Arg::State(12), Arg::State(13), Weight(40), Weight(41), Weight(42),
-        Weight(43), Weight(44)
+        Weight(136), Arg::State(44), Arg::State(45), Weight(135), Weight(137),
+        Weight(139), Weight(138), Weight(140)
     ),
     columns!(
-        Weight(45), Arg::State(14), Arg::State(15), Weight(46), Weight(47), Weight(48),
-        Weight(49), Weight(50)
+        Weight(142), Arg::State(46), Arg::State(47), Weight(141), Weight(143),
+        Weight(145), Weight(144), Weight(146)
     ),
     columns!(
-        Weight(51), Arg::State(16), Arg::State(17), Weight(52), Weight(53), Weight(54),
-        Weight(55), Weight(56)
+        Weight(148), Arg::State(48), Arg::State(49), Weight(147), Weight(149),
+        Weight(151), Weight(150), Weight(152)
     ),
     columns!(
-        Weight(57), Arg::State(18), Arg::State(19), Weight(58), Weight(59), Weight(60),
-        Weight(61), Weight(62)
+        Weight(154), Arg::State(50), Arg::State(51), Weight(153), Weight(155),
+        Weight(157), Weight(156), Weight(158)
     ),
     columns!(
-        Weight(63), Arg::State(20), Arg::State(21), Weight(64), Weight(65), Weight(66),
-        Weight(67), Weight(68)
+        Weight(160), Arg::State(52), Arg::State(53), Weight(159), Weight(161),
+        Weight(163), Weight(162), Weight(164)
     ),
     columns!(
-        Weight(69), Arg::State(22), Arg::State(23), Weight(70), Weight(71), Weight(72),
-        Weight(73), Weight(74)
+        Weight(166), Arg::State(54), Arg::State(55), Weight(165), Weight(167),
+        Weight(169), Weight(168), Weight(170)
     ),
     columns!(
-        Weight(75), Arg::State(24), Arg::State(25), Weight(76), Weight(77), Weight(78),
-        Weight(79), Weight(80)
+        Weight(172), Arg::State(56), Arg::State(57), Weight(171), Weight(173),
+        Weight(175), Weight(174), Weight(176)
     ),
     columns!(
-        Weight(81), Arg::State(26), Arg::State(27), Weight(82), Weight(83), Weight(84),
-        Weight(85), Weight(86)
-    ),
-    columns!(
-        Weight(87), Arg::State(28), Arg::State(29), Weight(88), Weight(89), Weight(90),
-        Weight(91), Weight(92)
-    ),
-    columns!(
-        Weight(93), Arg::State(30), Arg::State(31), Weight(94), Weight(95), Weight(96),
-        Weight(97), Weight(98)
-    ),
-    columns!(
-        Weight(99), Arg::State(32), Arg::State(33), Weight(100), Weight(101),
-        Weight(102), Weight(103), Weight(104)
-    ),
-    columns!(
-        Weight(105), Arg::State(34), Arg::State(35), Weight(106), Weight(107),
-        Weight(108), Weight(109), Weight(110)
-    ),
-    columns!(
-        Weight(111), Arg::State(36), Arg::State(37), Weight(112), Weight(113),
-        Weight(114), Weight(115), Weight(116)
-    ),
-    columns!(
-        Weight(117), Arg::State(38), Arg::State(39), Weight(118), Weight(119),
-        Weight(120), Weight(121), Weight(122)
-    ),
-    columns!(
-        Weight(123), Arg::State(40), Arg::State(41), Weight(124), Weight(125),
-        Weight(126), Weight(127), Weight(128)
-    ),
-    columns!(
-        Weight(129), Arg::State(42), Arg::State(43), Weight(130), Weight(131),
-        Weight(132), Weight(133), Weight(134)
-    ),
-    columns!(
-        Weight(135), Arg::State(44), Arg::State(45), Weight(136), Weight(137),
-        Weight(138), Weight(139), Weight(140)
-    ),
-    columns!(
-        Weight(141), Arg::State(46), Arg::State(47), Weight(142), Weight(143),
-        Weight(144), Weight(145), Weight(146)
-    ),
-    columns!(
-        Weight(147), Arg::State(48), Arg::State(49), Weight(148), Weight(149),
-        Weight(150), Weight(151), Weight(152)
-    ),
-    columns!(
-        Weight(153), Arg::State(50), Arg::State(51), Weight(154), Weight(155),
-        Weight(156), Weight(157), Weight(158)
-    ),
-    columns!(
-        Weight(159), Arg::State(52), Arg::State(53), Weight(160), Weight(161),
-        Weight(162), Weight(163), Weight(164)
-    ),
-    columns!(
-        Weight(165), Arg::State(54), Arg::State(55), Weight(166), Weight(167),
-        Weight(168), Weight(169), Weight(170)
-    ),
-    columns!(
-        Weight(171), Arg::State(56), Arg::State(57), Weight(172), Weight(173),
-        Weight(174), Weight(175), Weight(176)
-    ),
-    columns!(
-        Weight(177), Arg::State(58), Arg::State(59), Weight(178), Weight(179),
-        Weight(180), Weight(181), Weight(182)
+        Weight(178), Arg::State(58), Arg::State(59), Weight(177), Weight(179),
+        Weight(181), Weight(180), Weight(182)
     ),
 ];
 
@@ -1062,10 +1056,7 @@ static BUCKET_DECODE_1_ROWS: &[Dispatch] = &[
 
 static BUCKET_DECODE_2_TABLE: &[List<Arg>] = &[columns!()];
 static BUCKET_DECODE_2_ROWS: &[Dispatch] = &[
-    row!(
-        LAST_ROW_F32_M1_K576, [9, 1, 1], [Arena(0), Step, Arena(2304)], +,
-        "last_row [1, 1, 576]"
-    ),
+    row!(LAST_ROW_F32_M1_K576, [9, 1, 1], [Arena(0), Step, Arena(2304)], +, "last_row [1, 1, 576]"),
     row!(
         MATVEC_F16_M1_K576_N49152_RMS, [12288, 1, 1], [Arena(2304), Weight(0), Logits,
         Step, Weight(183)], +, "/lm_head/MatMul [1, 1, 49152]"
@@ -1074,14 +1065,8 @@ static BUCKET_DECODE_2_ROWS: &[Dispatch] = &[
 
 static BUCKET_DECODE_3_TABLE: &[List<Arg>] = &[columns!()];
 static BUCKET_DECODE_3_ROWS: &[Dispatch] = &[
-    row!(
-        ARGMAX_F32_N49152, [48, 1, 1], [Logits, Arena(0), Step], +,
-        "best of each slice [48]"
-    ),
-    row!(
-        NEXT_TOKEN_N49152, [1, 1, 1], [Arena(0), Step, Tokens, Ring, History], +,
-        "next token [49152]"
-    ),
+    row!(ARGMAX_F32_N49152, [48, 1, 1], [Logits, Arena(0), Step], +, "best of each slice [48]"),
+    row!(NEXT_TOKEN_N49152, [1, 1, 1], [Arena(0), Step, Tokens, Ring, History], +, "next token [49152]"),
 ];
 
 static BUCKET_DECODE_4_TABLE: &[List<Arg>] = &[columns!()];

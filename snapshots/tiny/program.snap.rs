@@ -62,7 +62,7 @@ static KERNELS: &[Kernel] = &[
         K = "96", HQ = "6", HKV = "2", D = "16", C = "300", WEIGHT_BITS = "32", KV_BITS =
         "32", BIAS = "0", ROTARY = "16", TABLE = "300", INTERLEAVED = "0", QUADS = "1",
         POS_WORD = "0", ROWS_WORD = "1", LIVE = "1", THREAD_ROWS = "8", LOCAL = "64",
-        UNITS = "1", NORM = "1", EPS = "1e-5"]
+        UNITS = "1", NORM = "1", EPS = "1e-5", HALVES = "0"]
     ),
     kernel!(
         "attend_f32_m128_h6_2_d16_c300", "cached_attention.comp", args 6, writes 8, [M =
@@ -72,35 +72,30 @@ static KERNELS: &[Kernel] = &[
     kernel!(
         "matmul_f32_m128_k96_n96_add", "linear.comp", args 5, writes 4, [M = "128", K =
         "96", N = "96", WEIGHT_BITS = "32", ACT = "0", BIAS = "0", RESIDUAL = "1", LIVE =
-        "1", THREAD_ROWS = "8", LOCAL = "64", UNITS = "1", NORM = "0", EPS = "0.0"]
+        "1", THREAD_ROWS = "8", LOCAL = "64", UNITS = "1", NORM = "0", EPS = "0.0",
+        HALVES = "0"]
     ),
     kernel!(
         "gated_matmul_f32_m128_k96_n256_rms_silu", "gated_linear.comp", args 5, writes 4,
         [M = "128", K = "96", N = "256", WEIGHT_BITS = "32", ACT = "15", LIVE = "1",
-        THREAD_ROWS = "8", LOCAL = "64", UNITS = "1", NORM = "1", EPS = "1e-5"]
+        THREAD_ROWS = "8", LOCAL = "64", UNITS = "1", NORM = "1", EPS = "1e-5", HALVES =
+        "0"]
     ),
     kernel!(
         "matmul_f32_m128_k256_n96_add", "linear.comp", args 5, writes 4, [M = "128", K =
         "256", N = "96", WEIGHT_BITS = "32", ACT = "0", BIAS = "0", RESIDUAL = "1", LIVE
-        = "1", THREAD_ROWS = "8", LOCAL = "64", UNITS = "1", NORM = "0", EPS = "0.0"]
+        = "1", THREAD_ROWS = "8", LOCAL = "64", UNITS = "1", NORM = "0", EPS = "0.0",
+        HALVES = "0"]
     ),
-    kernel!(
-        "last_row_f32_m128_k96", "last_row.comp", args 3, writes 4, [M = "128", K = "96",
-        ROWS_WORD = "1"]
-    ),
+    kernel!("last_row_f32_m128_k96", "last_row.comp", args 3, writes 4, [M = "128", K = "96", ROWS_WORD = "1"]),
     kernel!(
         "matvec_f32_m1_k96_n320_rms", "linear.comp", args 5, writes 4, [M = "1", K =
         "96", N = "320", WEIGHT_BITS = "32", ACT = "0", BIAS = "0", RESIDUAL = "0", LIVE
-        = "1", THREAD_ROWS = "0", LOCAL = "32", UNITS = "1", NORM = "1", EPS = "1e-5"]
+        = "1", THREAD_ROWS = "0", LOCAL = "32", UNITS = "1", NORM = "1", EPS = "1e-5",
+        HALVES = "0"]
     ),
-    kernel!(
-        "argmax_f32_n320", "argmax.comp", args 3, writes 2, [V = "320", SLICE = "1024",
-        LOCAL = "256"]
-    ),
-    kernel!(
-        "next_token_n320", "next_token.comp", args 5, writes 30, [V = "320", PARTS = "1",
-        LOCAL = "256"]
-    ),
+    kernel!("argmax_f32_n320", "argmax.comp", args 3, writes 2, [V = "320", SLICE = "1024", LOCAL = "256"]),
+    kernel!("next_token_n320", "next_token.comp", args 5, writes 30, [V = "320", PARTS = "1", LOCAL = "256"]),
     kernel!(
         "draw_scale_n320", "draw_scale.comp", args 7, writes 120, [V = "320", SLICE =
         "1024", SLICES = "1", LOCAL = "256"]
@@ -126,7 +121,7 @@ static KERNELS: &[Kernel] = &[
         "96", HQ = "6", HKV = "2", D = "16", C = "300", WEIGHT_BITS = "32", KV_BITS =
         "32", BIAS = "0", ROTARY = "16", TABLE = "300", INTERLEAVED = "0", QUADS = "1",
         POS_WORD = "0", ROWS_WORD = "1", LIVE = "1", THREAD_ROWS = "0", LOCAL = "32",
-        UNITS = "1", NORM = "1", EPS = "1e-5"]
+        UNITS = "1", NORM = "1", EPS = "1e-5", HALVES = "0"]
     ),
     kernel!(
         "attend_f32_m1_h6_2_d16_c300", "cached_attention.comp", args 6, writes 8, [M =
@@ -136,22 +131,22 @@ static KERNELS: &[Kernel] = &[
     kernel!(
         "matvec_f32_m1_k96_n96_add", "linear.comp", args 5, writes 4, [M = "1", K = "96",
         N = "96", WEIGHT_BITS = "32", ACT = "0", BIAS = "0", RESIDUAL = "1", LIVE = "1",
-        THREAD_ROWS = "0", LOCAL = "32", UNITS = "1", NORM = "0", EPS = "0.0"]
+        THREAD_ROWS = "0", LOCAL = "32", UNITS = "1", NORM = "0", EPS = "0.0", HALVES =
+        "0"]
     ),
     kernel!(
         "gated_matvec_f32_m1_k96_n256_rms_silu", "gated_linear.comp", args 5, writes 4,
         [M = "1", K = "96", N = "256", WEIGHT_BITS = "32", ACT = "15", LIVE = "1",
-        THREAD_ROWS = "0", LOCAL = "32", UNITS = "1", NORM = "1", EPS = "1e-5"]
+        THREAD_ROWS = "0", LOCAL = "32", UNITS = "1", NORM = "1", EPS = "1e-5", HALVES =
+        "0"]
     ),
     kernel!(
         "matvec_f32_m1_k256_n96_add", "linear.comp", args 5, writes 4, [M = "1", K =
         "256", N = "96", WEIGHT_BITS = "32", ACT = "0", BIAS = "0", RESIDUAL = "1", LIVE
-        = "1", THREAD_ROWS = "0", LOCAL = "32", UNITS = "1", NORM = "0", EPS = "0.0"]
+        = "1", THREAD_ROWS = "0", LOCAL = "32", UNITS = "1", NORM = "0", EPS = "0.0",
+        HALVES = "0"]
     ),
-    kernel!(
-        "last_row_f32_m1_k96", "last_row.comp", args 3, writes 4, [M = "1", K = "96",
-        ROWS_WORD = "1"]
-    ),
+    kernel!("last_row_f32_m1_k96", "last_row.comp", args 3, writes 4, [M = "1", K = "96", ROWS_WORD = "1"]),
 ];
 
 static TENSORS: &[Tensor] = &[
@@ -161,17 +156,10 @@ static TENSORS: &[Tensor] = &[
         rows_f32, [160, 96], 61440
     ),
     tensor!("model.layers.0.input_layernorm.weight", rows_f32, [96], 384),
-    tensor!(
-        "/model/rotary_emb/Unsqueeze_2_output_0.cos_table", rows_f32, [300, 8], 9600
-    ),
-    tensor!(
-        "/model/rotary_emb/Unsqueeze_3_output_0.sin_table", rows_f32, [300, 8], 9600
-    ),
+    tensor!("/model/rotary_emb/Unsqueeze_2_output_0.cos_table", rows_f32, [300, 8], 9600),
+    tensor!("/model/rotary_emb/Unsqueeze_3_output_0.sin_table", rows_f32, [300, 8], 9600),
     tensor!("model.layers.0.self_attn.o_proj.weight_T", rows_f32, [96, 96], 36864),
-    tensor!(
-        "model.layers.0.mlp.gate_proj.weight_T+model.layers.0.mlp.up_proj.weight_T",
-        rows_f32, [512, 96], 196608
-    ),
+    tensor!("model.layers.0.mlp.gate_proj.weight_T+model.layers.0.mlp.up_proj.weight_T", rows_f32, [512, 96], 196608),
     tensor!("model.layers.0.post_attention_layernorm.weight", rows_f32, [96], 384),
     tensor!("model.layers.0.mlp.down_proj.weight_T", rows_f32, [96, 256], 98304),
     tensor!(
@@ -180,10 +168,7 @@ static TENSORS: &[Tensor] = &[
     ),
     tensor!("model.layers.1.input_layernorm.weight", rows_f32, [96], 384),
     tensor!("model.layers.1.self_attn.o_proj.weight_T", rows_f32, [96, 96], 36864),
-    tensor!(
-        "model.layers.1.mlp.gate_proj.weight_T+model.layers.1.mlp.up_proj.weight_T",
-        rows_f32, [512, 96], 196608
-    ),
+    tensor!("model.layers.1.mlp.gate_proj.weight_T+model.layers.1.mlp.up_proj.weight_T", rows_f32, [512, 96], 196608),
     tensor!("model.layers.1.post_attention_layernorm.weight", rows_f32, [96], 384),
     tensor!("model.layers.1.mlp.down_proj.weight_T", rows_f32, [96, 256], 98304),
     tensor!("lm_head.weight_T", rows_f32, [320, 96], 122880),
@@ -263,14 +248,8 @@ static BUCKET_PREFILL_0_ROWS: &[Dispatch] = &[
 ];
 
 static BUCKET_PREFILL_1_TABLE: &[List<Arg>] = &[
-    columns!(
-        Weight(1), Arg::State(0), Arg::State(1), Weight(2), Weight(5), Weight(6),
-        Weight(7), Weight(8)
-    ),
-    columns!(
-        Weight(9), Arg::State(2), Arg::State(3), Weight(10), Weight(11), Weight(12),
-        Weight(13), Weight(14)
-    ),
+    columns!(Weight(1), Arg::State(0), Arg::State(1), Weight(2), Weight(5), Weight(6), Weight(7), Weight(8)),
+    columns!(Weight(9), Arg::State(2), Arg::State(3), Weight(10), Weight(11), Weight(12), Weight(13), Weight(14)),
 ];
 
 static BUCKET_PREFILL_1_ROWS: &[Dispatch] = &[
@@ -299,10 +278,7 @@ static BUCKET_PREFILL_1_ROWS: &[Dispatch] = &[
 
 static BUCKET_PREFILL_2_TABLE: &[List<Arg>] = &[columns!()];
 static BUCKET_PREFILL_2_ROWS: &[Dispatch] = &[
-    row!(
-        LAST_ROW_F32_M128_K96, [2, 1, 1], [Arena(0), Step, Arena(49152)], +,
-        "last_row [1, 1, 96]"
-    ),
+    row!(LAST_ROW_F32_M128_K96, [2, 1, 1], [Arena(0), Step, Arena(49152)], +, "last_row [1, 1, 96]"),
     row!(
         MATVEC_F32_M1_K96_N320_RMS, [80, 1, 1], [Arena(49152), Weight(15), Logits, Step,
         Weight(16)], +, "/lm_head/MatMul [1, 1, 320]"
@@ -311,13 +287,8 @@ static BUCKET_PREFILL_2_ROWS: &[Dispatch] = &[
 
 static BUCKET_PREFILL_3_TABLE: &[List<Arg>] = &[columns!()];
 static BUCKET_PREFILL_3_ROWS: &[Dispatch] = &[
-    row!(
-        ARGMAX_F32_N320, [1, 1, 1], [Logits, Arena(0), Step], +, "best of each slice [1]"
-    ),
-    row!(
-        NEXT_TOKEN_N320, [1, 1, 1], [Arena(0), Step, Tokens, Ring, History], +,
-        "next token [320]"
-    ),
+    row!(ARGMAX_F32_N320, [1, 1, 1], [Logits, Arena(0), Step], +, "best of each slice [1]"),
+    row!(NEXT_TOKEN_N320, [1, 1, 1], [Arena(0), Step, Tokens, Ring, History], +, "next token [320]"),
 ];
 
 static BUCKET_PREFILL_4_TABLE: &[List<Arg>] = &[columns!()];
@@ -405,14 +376,8 @@ static BUCKET_DECODE_0_ROWS: &[Dispatch] = &[
 ];
 
 static BUCKET_DECODE_1_TABLE: &[List<Arg>] = &[
-    columns!(
-        Weight(1), Arg::State(0), Arg::State(1), Weight(2), Weight(5), Weight(6),
-        Weight(7), Weight(8)
-    ),
-    columns!(
-        Weight(9), Arg::State(2), Arg::State(3), Weight(10), Weight(11), Weight(12),
-        Weight(13), Weight(14)
-    ),
+    columns!(Weight(1), Arg::State(0), Arg::State(1), Weight(2), Weight(5), Weight(6), Weight(7), Weight(8)),
+    columns!(Weight(9), Arg::State(2), Arg::State(3), Weight(10), Weight(11), Weight(12), Weight(13), Weight(14)),
 ];
 
 static BUCKET_DECODE_1_ROWS: &[Dispatch] = &[
@@ -441,10 +406,7 @@ static BUCKET_DECODE_1_ROWS: &[Dispatch] = &[
 
 static BUCKET_DECODE_2_TABLE: &[List<Arg>] = &[columns!()];
 static BUCKET_DECODE_2_ROWS: &[Dispatch] = &[
-    row!(
-        LAST_ROW_F32_M1_K96, [2, 1, 1], [Arena(0), Step, Arena(512)], +,
-        "last_row [1, 1, 96]"
-    ),
+    row!(LAST_ROW_F32_M1_K96, [2, 1, 1], [Arena(0), Step, Arena(512)], +, "last_row [1, 1, 96]"),
     row!(
         MATVEC_F32_M1_K96_N320_RMS, [80, 1, 1], [Arena(512), Weight(15), Logits, Step,
         Weight(16)], +, "/lm_head/MatMul [1, 1, 320]"
@@ -453,13 +415,8 @@ static BUCKET_DECODE_2_ROWS: &[Dispatch] = &[
 
 static BUCKET_DECODE_3_TABLE: &[List<Arg>] = &[columns!()];
 static BUCKET_DECODE_3_ROWS: &[Dispatch] = &[
-    row!(
-        ARGMAX_F32_N320, [1, 1, 1], [Logits, Arena(0), Step], +, "best of each slice [1]"
-    ),
-    row!(
-        NEXT_TOKEN_N320, [1, 1, 1], [Arena(0), Step, Tokens, Ring, History], +,
-        "next token [320]"
-    ),
+    row!(ARGMAX_F32_N320, [1, 1, 1], [Logits, Arena(0), Step], +, "best of each slice [1]"),
+    row!(NEXT_TOKEN_N320, [1, 1, 1], [Arena(0), Step, Tokens, Ring, History], +, "next token [320]"),
 ];
 
 static BUCKET_DECODE_4_TABLE: &[List<Arg>] = &[columns!()];

@@ -1,4 +1,5 @@
-//! Kernels as Rust. In: the program's kernels. Out: one `shader!` module each, and the GLSL they read. Promise: in program order.
+//! Kernels as Rust. In: the program's kernels. Out: a `shader!` module for each of their forms, and the files that these read: GLSL,
+//! and SPIR-V for the matrix forms, which `shader!` could not finish. Promise: in program order.
 
 use super::File;
 use crate::error::Result;
@@ -10,14 +11,24 @@ use std::collections::BTreeMap;
 
 pub fn tokens(model: &str, kernels: &[Kernel]) -> TokenStream {
     let modules = kernels.iter().map(|k| module(model, k));
-    let names = kernels.iter().map(|k| format_ident!("{}", &*k.name));
+    let forms = kernels.iter().map(|k| {
+        let name = format_ident!("{}", &*k.name);
+        let matrix = if k.matrix.is_empty() {
+            quote!(None)
+        } else {
+            let name = format_ident!("{}", matrix_name(k));
+            quote!(Some(#name::load))
+        };
+        quote!(Forms { plain: #name::load, matrix: #matrix })
+    });
     quote! {
         //! One SPIR-V module a kernel, specialised by its defines.
 
-        use onnxcast_runtime::model::Load;
+        use onnxcast_runtime::form;
+        use onnxcast_runtime::model::Forms;
 
         /// In the order of the program's kernels.
-        pub static LOADERS: &[Load] = &[#(#names::load),*];
+        pub static LOADERS: &[Forms] = &[#(#forms),*];
 
         #(#modules)*
     }
@@ -27,28 +38,37 @@ fn module(model: &str, kernel: &Kernel) -> TokenStream {
     let name = format_ident!("{}", &*kernel.name);
     let path = format!("generated/{model}/shaders/{}", kernel.source);
     let defines = kernel.defines.iter().map(|(k, v)| quote!((#k, #v)));
+    let matrix = matrix_module(model, kernel);
     quote! {
-        mod #name {
-            use onnxcast_runtime::vulkano_shaders;
-
-            vulkano_shaders::shader! {
-                ty: "compute",
-                path: #path,
-                vulkan_version: "1.3",
-                spirv_version: "1.6",
-                generate_structs: false,
-                define: [#(#defines),*],
-            }
-        }
+        form! { #name, path: #path, define: [#(#defines),*] }
+        #matrix
     }
 }
 
-/// The sources of all kernels with what they include.
+/// The name of the module and the file of a kernel's matrix form.
+fn matrix_name(kernel: &Kernel) -> String {
+    format!("{}_matrix", kernel.name)
+}
+
+fn matrix_module(model: &str, kernel: &Kernel) -> TokenStream {
+    if kernel.matrix.is_empty() {
+        return TokenStream::new();
+    }
+    let name = format_ident!("{}", matrix_name(kernel));
+    let path = format!("generated/{model}/shaders/{name}.spv");
+    quote!(form! { #name, bytes: #path })
+}
+
+/// The sources of all kernels with what they include, and the modules of matrix forms.
 pub fn shaders(kernels: &[Kernel]) -> Result<Vec<File>> {
     let mut files = BTreeMap::new();
     for kernel in kernels {
         for (path, text) in shaders::closure(&kernel.source)? {
             files.insert(format!("shaders/{path}").into(), text.as_bytes().to_vec());
+        }
+        if let Some(words) = shaders::compile_matrix(kernel)? {
+            let bytes = words.iter().flat_map(|w| w.to_le_bytes()).collect();
+            files.insert(format!("shaders/{}.spv", matrix_name(kernel)).into(), bytes);
         }
     }
     Ok(files.into_iter().collect())

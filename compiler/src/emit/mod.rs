@@ -77,7 +77,33 @@ fn source(assets: &Assets, tokens: TokenStream) -> Result<String> {
         env!("CARGO_PKG_VERSION"),
         assets.manifest
     );
-    Ok(header + &spaced(&prettyplease::unparse(&file)))
+    Ok(header + &spaced(&joined(&prettyplease::unparse(&file))))
+}
+
+/// Most characters of a generated line.
+const LINE: usize = 120;
+
+/// Puts each macro call on one line where it fits.
+fn joined(code: &str) -> String {
+    let mut out: Vec<String> = Vec::new();
+    // Where the call that is open begins.
+    let mut open = None;
+    for line in code.lines() {
+        out.push(line.to_string());
+        if line.ends_with("!(") {
+            open = Some(out.len() - 1);
+        } else if line.trim_start().starts_with(')')
+            && let Some(at) = open.take()
+        {
+            let inner = out[at + 1..out.len() - 1].iter().map(|l| l.trim()).collect::<Vec<_>>().join(" ");
+            let call = format!("{}{inner}{}", out[at], line.trim_start());
+            if call.len() <= LINE {
+                out.truncate(at);
+                out.push(call);
+            }
+        }
+    }
+    out.join("\n") + "\n"
 }
 
 /// Puts a blank line before every item, save within runs of imports, constants and module declarations.
@@ -96,4 +122,17 @@ fn spaced(code: &str) -> String {
         before = line;
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_macro_call_stands_on_one_line_where_it_fits() {
+        let long = "x".repeat(60);
+        let code = format!("a!(\n    1, 2,\n    3\n),\nb!(\n    {long},\n    {long}\n);\nfn f(\n    x: u32,\n) {{}}\n");
+        let want = code.replace("a!(\n    1, 2,\n    3\n),", "a!(1, 2, 3),");
+        assert_eq!(joined(&code), want);
+    }
 }

@@ -1,7 +1,9 @@
 //! The program as Rust constants. In: a `Program`. Out: tokens whose value is that program. Promise: a row a dispatch, kernels by
 //! name, ONNX names as notes.
 
-use onnxcast_runtime::program::{Arg, Block, Bucket, Dispatch, Elem, Kernel, Phase, Port, Program, State, Tensor};
+use onnxcast_runtime::program::{
+    Arg, Block, Bucket, Dispatch, Elem, Kernel, Phase, Port, Program, State, Tensor, Text,
+};
 use proc_macro2::{Ident, Literal, TokenStream};
 use quote::{format_ident, quote};
 
@@ -78,13 +80,22 @@ fn constant(kernel: &Kernel) -> Ident {
 }
 
 fn kernel(kernel: &Kernel) -> TokenStream {
-    let Kernel { name, source, defines, args, writes } = kernel;
-    let defines = defines.iter().map(|(k, v)| {
-        let k = format_ident!("{}", &**k);
-        quote!(#k = #v)
-    });
-    let (args, writes) = (number(u64::from(*args)), number(u64::from(*writes)));
-    quote!(kernel!(#name, #source, args #args, writes #writes, [#(#defines),*]))
+    let Kernel { name, source, defines, args, writes, matrix } = kernel;
+    let list = |defines: &[(Text, Text)]| {
+        let defines = defines.iter().map(|(k, v)| {
+            let k = format_ident!("{}", &**k);
+            quote!(#k = #v)
+        });
+        quote!([#(#defines),*])
+    };
+    let matrix = if matrix.is_empty() {
+        TokenStream::new()
+    } else {
+        let defines = list(matrix);
+        quote!(, matrix #defines)
+    };
+    let (defines, args, writes) = (list(defines), number(u64::from(*args)), number(u64::from(*writes)));
+    quote!(kernel!(#name, #source, args #args, writes #writes, #defines #matrix))
 }
 
 fn tensor(tensor: &Tensor) -> TokenStream {

@@ -324,6 +324,7 @@ mod tests {
             defines: vec![("EPS".into(), eps.into())].into(),
             args: 1,
             writes: 1,
+            matrix: vec![].into(),
         };
         let mut kernels = vec![];
         let order: Vec<u32> =

@@ -59,6 +59,7 @@ fn call(name: String, args: Vec<Operand>, writes: u32, note: String) -> Call {
         defines: vec![("N".into(), "1".into())].into(),
         args: args.len() as u32,
         writes,
+        matrix: vec![].into(),
     };
     Call { kernel, grid: [1; 3], args, note }
 }

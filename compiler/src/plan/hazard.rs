@@ -178,7 +178,14 @@ mod tests {
     /// Kernel `k` has `reads` arguments and then one that it writes.
     fn kernel(reads: u32) -> Kernel {
         let name = format!("k{reads}").into();
-        Kernel { name, source: "k.comp".into(), defines: vec![].into(), args: reads + 1, writes: 1 << reads }
+        Kernel {
+            name,
+            source: "k.comp".into(),
+            defines: vec![].into(),
+            args: reads + 1,
+            writes: 1 << reads,
+            matrix: vec![].into(),
+        }
     }
 
     fn d(kernel: u32, args: &[Arg], barrier: bool) -> Dispatch {

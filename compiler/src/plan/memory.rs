@@ -113,7 +113,14 @@ mod tests {
     fn row(reads: &[usize], writes: &[usize]) -> Row {
         let access = |writes| move |&b: &usize| Access { slot: Slot::Buffer(b), bytes: 4, writes };
         let args = reads.iter().map(access(false)).chain(writes.iter().map(access(true))).collect();
-        let kernel = Kernel { name: "k".into(), source: "k".into(), defines: vec![].into(), args: 0, writes: 0 };
+        let kernel = Kernel {
+            name: "k".into(),
+            source: "k".into(),
+            defines: vec![].into(),
+            args: 0,
+            writes: 0,
+            matrix: vec![].into(),
+        };
         Row { kernel, grid: [1; 3], args, note: "n".into(), phase: Phase::Body }
     }
 

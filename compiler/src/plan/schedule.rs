@@ -215,6 +215,7 @@ mod tests {
             defines: vec![].into(),
             args: args.len() as u32,
             writes: 0,
+            matrix: vec![].into(),
         };
         Row { kernel, grid: [1; 3], args, note: String::new(), phase: Phase::Body }
     }

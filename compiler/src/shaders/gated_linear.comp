@@ -9,10 +9,16 @@
 #if !defined(LIVE) || !defined(THREAD_ROWS) || !defined(LOCAL) || !defined(UNITS)
 #error "gated_linear.comp: define LIVE THREAD_ROWS LOCAL UNITS"
 #endif
+#ifdef MATRIX
+layout(local_size_x = 32 * PARTS_M * PARTS_N * PARTS_K) in;
+#else
 layout(local_size_x = LOCAL) in;
+#endif
 #include "lib/step.glsl"
 #include "lib/unary.glsl"
-#if THREAD_ROWS == 0
+#ifdef MATRIX
+#include "lib/matmul_matrix.glsl"
+#elif THREAD_ROWS == 0
 #include "lib/matvec.glsl"
 #else
 #include "lib/matmul.glsl"
@@ -30,6 +36,9 @@ layout(push_constant) uniform Args {
 #endif
 #if NORM == 2
     Floats shift;
+#endif
+#if HALVES
+    Uints halves;
 #endif
 } args;
 
@@ -59,20 +68,25 @@ void unit_store(uint row, uint unit, vec4 sums) {
     }
 }
 
+#if LIVE
+#define LIVE_ROWS min(args.step.v[STEP_ROWS], M)
+#else
+#define LIVE_ROWS M
+#endif
+
 void main() {
 #if LIVE
     if (step_done(args.step)) {
         return;
     }
 #endif
-#if THREAD_ROWS == 0
+#ifdef MATRIX
+    uint live = LIVE_ROWS;
+    matmul_matrix(args.halves, weights_at(args.w, K), ROWS, live, K, TOTAL);
+#elif THREAD_ROWS == 0
     matvec(args.x, weights_at(args.w, K), K, TOTAL, NORM, EPS, SCALE, SHIFT);
 #else
-#if LIVE
-    uint live = min(args.step.v[STEP_ROWS], M);
-#else
-    uint live = M;
-#endif
+    uint live = LIVE_ROWS;
     matmul(args.x, weights_at(args.w, K), M, live, K, TOTAL, NORM, EPS, SCALE, SHIFT);
 #endif
 }

@@ -1,8 +1,10 @@
 //! The GLSL of every kernel. In: a `Kernel` (source file and defines). Out: its SPIR-V, or the files that make it. Promise: the
 //! same compiler, target and settings as `vulkano_shaders::shader!`, so in-process and built-in modules are the same program.
 
+mod matrix;
+
 use crate::error::{Error, Result};
-use onnxcast_runtime::program::Kernel;
+use onnxcast_runtime::program::{Kernel, Text};
 use shaderc::{CompileOptions, Compiler, EnvVersion, ResolvedInclude, ShaderKind, SpirvVersion, TargetEnv};
 use std::collections::BTreeSet;
 
@@ -35,6 +37,7 @@ files![
     "gather_elements.comp",
     "gather_nd.comp",
     "gather_rows.comp",
+    "halves.comp",
     "kv_write.comp",
     "last_row.comp",
     "lib/attention.glsl",
@@ -42,10 +45,13 @@ files![
     "lib/cache.glsl",
     "lib/draw.glsl",
     "lib/group.glsl",
+    "lib/halves.glsl",
     "lib/index.glsl",
     "lib/lanes.glsl",
     "lib/mass.glsl",
     "lib/matmul.glsl",
+    "lib/matmul_matrix.glsl",
+    "lib/matrix.glsl",
     "lib/matvec.glsl",
     "lib/memory.glsl",
     "lib/merge.glsl",
@@ -114,8 +120,21 @@ fn resolve(outer: &str, inner: &str) -> String {
     }
 }
 
-/// Compiles a kernel to SPIR-V 1.6 for Vulkan 1.3. Takes some tens of milliseconds.
+/// Compiles a kernel to SPIR-V 1.6 for Vulkan 1.3, in the form for any device. Takes some tens of milliseconds.
 pub fn compile(kernel: &Kernel) -> Result<Vec<u32>> {
+    build(kernel, &[])
+}
+
+/// Compiles a kernel's form for matrix units; None when it has none.
+pub fn compile_matrix(kernel: &Kernel) -> Result<Option<Vec<u32>>> {
+    if kernel.matrix.is_empty() {
+        return Ok(None);
+    }
+    let words = build(kernel, &kernel.matrix)?;
+    matrix::name_types(words).map(Some).map_err(|e| e.at(format!("kernel {}, matrix form", kernel.name)))
+}
+
+fn build(kernel: &Kernel, more: &[(Text, Text)]) -> Result<Vec<u32>> {
     let place = || format!("kernel {}", kernel.name);
     let source = text(&kernel.source)
         .ok_or_else(|| Error::new("shaders", format!("there is no shader file '{}'", kernel.source)).at(place()))?;
@@ -129,7 +148,7 @@ pub fn compile(kernel: &Kernel) -> Result<Vec<u32>> {
         let content = text(&path).ok_or_else(|| format!("there is no shader file '{path}'"))?;
         Ok(ResolvedInclude { resolved_name: path, content: content.to_string() })
     });
-    for (name, value) in kernel.defines.iter() {
+    for (name, value) in kernel.defines.iter().chain(more) {
         options.add_macro_definition(name, Some(value));
     }
     compiler
@@ -156,6 +175,7 @@ mod tests {
             defines: vec![("M".into(), "1".into())].into(),
             args: 3,
             writes: 4,
+            matrix: vec![].into(),
         };
         let message = compile(&kernel).unwrap_err().to_string();
         assert!(message.contains("define M K N"), "{message}");

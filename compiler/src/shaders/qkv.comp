@@ -19,11 +19,17 @@
 #if !defined(THREAD_ROWS) || !defined(LOCAL) || !defined(UNITS)
 #error "qkv.comp: define THREAD_ROWS LOCAL UNITS"
 #endif
+#ifdef MATRIX
+layout(local_size_x = 32 * PARTS_M * PARTS_N * PARTS_K) in;
+#else
 layout(local_size_x = LOCAL) in;
+#endif
 #include "lib/step.glsl"
 #include "lib/cache.glsl"
 #include "lib/rope.glsl"
-#if THREAD_ROWS == 0
+#ifdef MATRIX
+#include "lib/matmul_matrix.glsl"
+#elif THREAD_ROWS == 0
 #include "lib/matvec.glsl"
 #else
 #include "lib/matmul.glsl"
@@ -52,6 +58,9 @@ layout(push_constant) uniform Args {
 #if ROTARY > 0
     Floats cos_table;
     Floats sin_table;
+#endif
+#if HALVES
+    Uints halves;
 #endif
 } args;
 
@@ -122,20 +131,25 @@ void unit_store(uint row, uint unit, vec4 y) {
     }
 }
 
+#if LIVE
+#define LIVE_ROWS min(args.rows.v[ROWS_WORD], M)
+#else
+#define LIVE_ROWS M
+#endif
+
 void main() {
 #if LIVE
     if (step_done(args.step)) {
         return;
     }
 #endif
-#if THREAD_ROWS == 0
+#ifdef MATRIX
+    uint live = LIVE_ROWS;
+    matmul_matrix(args.halves, weights_at(args.w, K), ROWS, live, K, TOTAL);
+#elif THREAD_ROWS == 0
     matvec(args.x, weights_at(args.w, K), K, TOTAL, NORM, EPS, SCALE, SHIFT);
 #else
-#if LIVE
-    uint live = min(args.rows.v[ROWS_WORD], M);
-#else
-    uint live = M;
-#endif
+    uint live = LIVE_ROWS;
     matmul(args.x, weights_at(args.w, K), M, live, K, TOTAL, NORM, EPS, SCALE, SHIFT);
 #endif
 }

@@ -85,6 +85,31 @@ fn many_rows_times_weights_of_any_size() {
 }
 
 #[test]
+fn chunks_of_a_prompt_times_weights_that_matrix_units_take() {
+    for (m, k, n) in [(16, 32, 1), (17, 64, 65), (31, 96, 20), (33, 576, 192), (129, 64, 66), (255, 128, 130)] {
+        linear(m, k, n, None, None, false, true);
+        linear(m, k, n, RMS, Some(UnaryOp::Silu), true, false);
+        linear(m, k, n, LAYER, None, true, true);
+    }
+}
+
+#[test]
+fn large_and_tiny_activations_keep_their_digits() {
+    for scale in [3e-6, 1e6] {
+        for norm in [None, RMS] {
+            let graph = in_precision(nodes::linear(20, 64, 33, norm, None, false, true), Precision::Fp16);
+            let mut all = inputs(&graph, 0, 0);
+            let Some(Values::F32(x)) = all.get_mut("x").map(|a| &mut a.data) else { panic!("x is f32") };
+            // One element of a row stands far above the others, as in the first token of real prompts.
+            x.iter_mut().enumerate().for_each(|(i, x)| *x *= if i % 64 == 7 { scale } else { scale * 1e-3 });
+            let size = if norm.is_none() { scale } else { 1.0 };
+            let bound = Bound { absolute: 2e-5 * f64::from(size), relative: 2e-5 };
+            check(&format!("activations of {scale} {norm:?}"), &graph, Precision::Fp16, &all, bound);
+        }
+    }
+}
+
+#[test]
 fn logits_over_real_vocabularies() {
     for (k, vocab) in [(24, 49152), (8, 151936)] {
         linear(1, k, vocab, RMS, None, false, true);
@@ -93,7 +118,7 @@ fn logits_over_real_vocabularies() {
 
 #[test]
 fn gate_and_up_share_one_dispatch() {
-    for (m, k, n) in [(1, 64, 33), (1, 31, 1), (1, 576, 130), (2, 33, 3), (17, 64, 32), (65, 72, 31)] {
+    for (m, k, n) in [(1, 64, 33), (1, 31, 1), (1, 576, 130), (2, 33, 3), (17, 64, 32), (65, 72, 31), (65, 96, 31)] {
         for precision in BOTH {
             for norm in [None, RMS, LAYER] {
                 let graph = in_precision(nodes::gated(m, k, n, norm), precision);
@@ -126,6 +151,8 @@ fn projection_turns_and_writes_the_cache_in_place() {
         qkv(m, 31, (2, 2, 6), 32, half(6), true, at);
         qkv(m, 31, (2, 1, 7), 32, pair(6), false, at);
     }
+    qkv(33, 64, (4, 2, 16), 64, pair(8), true, (5, 17));
+    qkv(129, 96, (3, 1, 8), 200, half(8), true, (60, 129));
 }
 
 #[test]

@@ -29,7 +29,7 @@ pub fn engine(graph: &Graph, precision: Precision) -> Engine {
     let buckets = [bucket];
     let request = Request { name: "one", precision, context: None, buckets: &buckets, lock: &lock, select: &Shaders };
     let plan = plan::assemble(&request).unwrap_or_else(|e| panic!("{e}"));
-    let code: Vec<Code> = plan.program.kernels.iter().map(|k| Code::Words(crate::spirv::compile(k).0.into())).collect();
+    let code: Vec<Code> = plan.program.kernels.iter().map(crate::spirv::code).collect();
     let weights = plan.pool.iter().map(packed).collect();
     let options = Options { guard_bytes: 256, ..Options::default() };
     Engine::new(device(), plan.program, &code, &WeightSource::Bytes(weights), options, &mut |_, _| {})

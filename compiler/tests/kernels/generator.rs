@@ -53,8 +53,14 @@ fn run(body: &str, x: &[u32], count: u32, words: u32) -> Vec<u32> {
         }]
         .into(),
     };
-    let kernel =
-        Kernel { name: "generator".into(), source: "test.comp".into(), defines: vec![].into(), args: 2, writes: 2 };
+    let kernel = Kernel {
+        name: "generator".into(),
+        source: "test.comp".into(),
+        defines: vec![].into(),
+        args: 2,
+        writes: 2,
+        matrix: vec![].into(),
+    };
     let program = Program {
         name: "generator".into(),
         plan_hash: "0".into(),

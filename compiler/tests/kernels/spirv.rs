@@ -6,6 +6,7 @@ use onnxcast::graph::{Graph, Mask, Norm, Rotary, UnaryOp};
 use onnxcast::plan::{Call, Precision, kernels};
 use onnxcast::shaders;
 use onnxcast_runtime::program::{Kernel, Phase};
+use onnxcast_runtime::recorder::Code;
 use onnxcast_runtime::spirv::shared_bytes;
 use std::process::Command;
 
@@ -56,6 +57,16 @@ pub fn compile(kernel: &Kernel) -> (Vec<u32>, bool) {
     let validated = said.is_some();
     said.unwrap_or(Ok(())).unwrap_or_else(|e| panic!("{} {:?}: {e}", kernel.name, kernel.defines));
     (words, validated)
+}
+
+/// A kernel in its forms. spirv-val of this age knows no KHR cooperative matrices: a device with matrix units is what holds that
+/// form to be valid.
+pub fn code(kernel: &Kernel) -> Code {
+    let plain = Code::Words(compile(kernel).0.into());
+    match shaders::compile_matrix(kernel).unwrap_or_else(|e| panic!("{e}")) {
+        Some(matrix) => Code::Forms(Box::new(plain), Box::new(Code::Words(matrix.into()))),
+        None => plain,
+    }
 }
 
 #[test]

@@ -92,6 +92,9 @@ pub struct Engine {
     /// Decode steps in one submission [default: 8; 1 for answers on a CPU device]
     #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=256))]
     pub steps: Option<u32>,
+    /// Leave the device's matrix units alone, to compare
+    #[arg(long, global = true, hide = true)]
+    pub no_matrix: bool,
 }
 
 #[derive(Subcommand, Debug)]

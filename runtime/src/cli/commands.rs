@@ -224,6 +224,9 @@ pub fn list_devices(out: &mut Out) -> Result<()> {
     for (i, d) in device::list()?.iter().enumerate() {
         let memory = crate::memory::human(d.heap_bytes);
         let mut line = format!("{i}: {} ({}, Vulkan {}, {memory}, {})", d.name, d.kind, d.api, d.driver);
+        if d.matrix {
+            line.push_str("; matrix units");
+        }
         if !d.lacks.is_empty() {
             line.push_str(&format!("; lacks {}", d.lacks.join(", ")));
         }

@@ -117,6 +117,10 @@ impl<'a> Info<'a> {
             let mark = if need.met() { "" } else { "  too small" };
             out.push_str(&format!("  {:<16}{:>12}{:>12}{mark}\n", need.what, show(need.needed), show(need.found)));
         }
+        if limits.matrix {
+            let forms = self.program.kernels.iter().filter(|k| !k.matrix.is_empty()).count();
+            out.push_str(&format!("  matrix units      run {forms} of {} kernels\n", self.program.kernels.len()));
+        }
         for lack in &info.lacks {
             out.push_str(&format!("  lacks {lack}\n"));
         }
@@ -144,7 +148,10 @@ impl<'a> Info<'a> {
         match &self.found {
             Err(error) => out["device_error"] = json!(error.to_string()),
             Ok((info, limits, plan)) => {
-                out["device"] = json!({"name": info.name, "kind": info.kind, "driver": info.driver, "api": info.api});
+                out["device"] = json!({
+                    "name": info.name, "kind": info.kind, "driver": info.driver, "api": info.api,
+                    "matrix_units": limits.matrix,
+                });
                 out["memory"] = json!({
                     "weights_bytes": plan.weights_bytes, "weights_segments": plan.weights_segments,
                     "states_bytes": plan.states_bytes, "arena_bytes": plan.arena_bytes,
@@ -179,13 +186,14 @@ mod tests {
             shared_bytes: 16 << 10,
             subgroup: 8,
             max_invocations: 256,
+            matrix: false,
             tick_ns: 1.0,
         }
     }
 
     fn device() -> device::Info {
         let (name, driver, api) = ("Soft".into(), "soft 1".into(), "1.3".into());
-        device::Info { name, kind: "cpu", driver, api, heap_bytes: 1 << 24, lacks: Vec::new() }
+        device::Info { name, kind: "cpu", driver, api, heap_bytes: 1 << 24, matrix: false, lacks: Vec::new() }
     }
 
     #[test]

@@ -8,7 +8,7 @@ use super::out::remark;
 use crate::device::{self, Device, Pick};
 use crate::engine::{self, Engine};
 use crate::error::Result;
-use crate::model::Model;
+use crate::model::{Forms, Model};
 use crate::program::Program;
 use crate::recorder::{Code, RecordOptions};
 use crate::weights::WeightSource;
@@ -23,13 +23,21 @@ pub fn device(flags: &args::Engine) -> Result<Device> {
     Ok(device)
 }
 
+fn code(forms: &Forms) -> Code {
+    let plain = Code::Load(forms.plain);
+    match forms.matrix {
+        Some(units) => Code::Forms(Box::new(plain), Box::new(Code::Load(units))),
+        None => plain,
+    }
+}
+
 /// The model on the device, its weights uploaded.
 pub fn engine(model: &Model, program: Program, flags: &args::Engine, timestamps: bool) -> Result<Engine> {
     let weights = WeightSource::find(flags.weights.as_deref())?;
     let device = device(flags)?;
-    let code: Vec<Code> = model.kernels.iter().map(|&load| Code::Load(load)).collect();
+    let code: Vec<Code> = model.kernels.iter().map(code).collect();
     let record = RecordOptions { timestamps, ..Default::default() };
-    let options = engine::Options { record, ..Default::default() };
+    let options = engine::Options { record, no_matrix: flags.no_matrix, ..Default::default() };
     let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
     if let Ok(style) = ProgressStyle::with_template("{msg} {wide_bar} {bytes}/{total_bytes}") {
         bar.set_style(style);

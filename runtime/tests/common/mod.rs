@@ -51,7 +51,14 @@ pub fn copy(n: u32, over: u32) -> (Kernel, Code) {
 }
 
 pub fn kernel(name: &str, args: u32, writes: u32) -> Kernel {
-    Kernel { name: name.to_string().into(), source: "test.comp".into(), defines: vec![].into(), args, writes }
+    Kernel {
+        name: name.to_string().into(),
+        source: "test.comp".into(),
+        defines: vec![].into(),
+        args,
+        writes,
+        matrix: vec![].into(),
+    }
 }
 
 pub fn port(name: &'static str, n: u32) -> Port {

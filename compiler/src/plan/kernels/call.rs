@@ -127,7 +127,7 @@ impl<'a> Cx<'a> {
 /// Weight rows in the pool and how they lie there.
 pub(super) struct Rows {
     pub operand: Operand,
-    layout: Layout,
+    pub layout: Layout,
 }
 
 impl Rows {
@@ -171,11 +171,12 @@ pub(super) struct Builder {
     defines: Vec<(Text, Text)>,
     args: Vec<Operand>,
     writes: u32,
+    matrix: Vec<(Text, Text)>,
 }
 
 impl Builder {
     pub fn new(source: &'static str, name: impl Into<String>) -> Builder {
-        Builder { name: name.into(), source, defines: Vec::new(), args: Vec::new(), writes: 0 }
+        Builder { name: name.into(), source, defines: Vec::new(), args: Vec::new(), writes: 0, matrix: Vec::new() }
     }
 
     pub fn define(mut self, name: &'static str, value: impl Display) -> Builder {
@@ -204,6 +205,12 @@ impl Builder {
             .define("GROUP", quant.group)
             .define("ZERO", zero)
             .define("SALIENT", quant.salient)
+    }
+
+    /// A define of the matrix form alone. With the first one the kernel has such a form.
+    pub fn matrix(mut self, name: &'static str, value: impl Display) -> Builder {
+        self.matrix.push((name.into(), value.to_string().into()));
+        self
     }
 
     pub fn read(mut self, operand: Operand) -> Builder {
@@ -242,6 +249,7 @@ impl Builder {
             defines: self.defines.into(),
             args: self.args.len() as u32,
             writes: self.writes,
+            matrix: self.matrix.into(),
         };
         Ok(Call { kernel, grid, args: self.args, note })
     }

@@ -1,12 +1,13 @@
-//! Products with constant weight rows. In: `Linear`, `GatedLinear`, `Qkv`. Out: one call each. Promise: one row takes the
-//! mat-vec form, more rows the tiled form, over the same packed weights.
+//! Products with constant weight rows. In: `Linear`, `GatedLinear`, `Qkv`. Out: one call each, or two where matrix units may serve.
+//! Promise: one row takes the mat-vec form, more rows the tiled form, over the same packed weights.
 
 use super::call::{Builder, Cx, float, groups};
+use super::matrix::{self, Tile};
 use super::unary;
 use crate::error::Result;
 use crate::graph::operands::{self, Operands};
 use crate::graph::{Heads, Norm, Op, Rotary, UnaryOp};
-use crate::plan::{Call, Operand};
+use crate::plan::{Call, Layout, Operand};
 
 /// Threads of a mat-vec workgroup, and units (four weight rows) it covers.
 const MATVEC_LOCAL: usize = 32;
@@ -19,13 +20,16 @@ const TILE_UNITS: usize = 16;
 /// Form and grid of a product.
 struct Shape {
     m: usize,
+    k: usize,
     units: usize,
     /// Rows of a thread in the tiled form; 0: mat-vec.
     thread_rows: usize,
+    /// Where the product has a form for matrix units.
+    tile: Option<Tile>,
 }
 
 impl Shape {
-    fn new(m: usize, units: usize) -> Shape {
+    fn new((m, k): (usize, usize), units: usize, weights: Layout) -> Shape {
         let thread_rows = match m {
             1 => 0,
             2..=8 => 1,
@@ -33,12 +37,21 @@ impl Shape {
             17..=32 => 4,
             _ => 8,
         };
-        Shape { m, units, thread_rows }
+        let tile = if weights == Layout::F16 { Tile::new(m, units, k) } else { None };
+        Shape { m, k, units, thread_rows, tile }
     }
 
     fn define(&self, b: Builder) -> Builder {
         let local = if self.thread_rows == 0 { MATVEC_LOCAL } else { TILE_LOCAL };
         b.define("THREAD_ROWS", self.thread_rows).define("LOCAL", local).define("UNITS", MATVEC_UNITS)
+    }
+
+    /// The calls of a product whose other arguments are complete.
+    fn calls(&self, cx: &Cx, b: Builder, folded: Option<Norm>, o: &Operands) -> Result<Vec<Call>> {
+        let Some(tile) = self.tile else { return Ok(vec![b.define("HALVES", 0).build(cx, self.grid())?]) };
+        let halves = matrix::halves(cx, (self.m, self.k), folded, o, live(cx, self.m))?;
+        let product = tile.define(b, self.m, self.k).build(cx, tile.grid(self.m, self.units))?;
+        Ok(vec![halves, product])
     }
 
     fn grid(&self) -> [u32; 3] {
@@ -54,7 +67,7 @@ impl Shape {
 }
 
 /// Adds NORM, EPS and the norm's weights.
-fn norm(cx: &Cx, b: Builder, norm: Option<Norm>, o: &Operands) -> Result<Builder> {
+pub(super) fn norm(cx: &Cx, b: Builder, norm: Option<Norm>, o: &Operands) -> Result<Builder> {
     let (code, eps) = match norm {
         None => (0, 0.0),
         Some(Norm::Rms { eps }) => (1, eps),
@@ -68,7 +81,7 @@ fn norm(cx: &Cx, b: Builder, norm: Option<Norm>, o: &Operands) -> Result<Builder
 }
 
 /// What the name of a kernel says about its norm.
-fn norm_name(norm: Option<Norm>) -> &'static str {
+pub(super) fn norm_name(norm: Option<Norm>) -> &'static str {
     match norm {
         None => "",
         Some(Norm::Rms { .. }) => "_rms",
@@ -108,8 +121,8 @@ pub(super) fn linear(cx: &Cx) -> Result<Vec<Call>> {
     let o = operands::linear(folded, bias, residual);
     let (m, k) = rows(cx)?;
     let n = cx.out_shape().last().copied().unwrap_or(1);
-    let shape = Shape::new(m, n.div_ceil(4));
     let w = cx.weights(&[1], !nk)?;
+    let shape = Shape::new((m, k), n.div_ceil(4), w.layout);
     let name = format!(
         "{}_{}_m{m}_k{k}_n{n}{}{}{}{}",
         shape.family(),
@@ -138,7 +151,7 @@ pub(super) fn linear(cx: &Cx) -> Result<Vec<Call>> {
     if let Some(i) = o.residual {
         b = b.read(cx.read(i)?);
     }
-    Ok(vec![b.build(cx, shape.grid())?])
+    shape.calls(cx, b, folded, &o)
 }
 
 pub(super) fn gated(cx: &Cx) -> Result<Vec<Call>> {
@@ -146,8 +159,8 @@ pub(super) fn gated(cx: &Cx) -> Result<Vec<Call>> {
     let o = operands::gated(folded);
     let (m, k) = rows(cx)?;
     let n = cx.out_shape().last().copied().unwrap_or(1);
-    let shape = Shape::new(m, n.div_ceil(2));
     let w = cx.weights(&[1, 2], !nk)?;
+    let shape = Shape::new((m, k), n.div_ceil(2), w.layout);
     let (family, stored) = (shape.family(), w.name());
     let name = format!("gated_{family}_{stored}_m{m}_k{k}_n{n}{}{}", norm_name(folded), act_name(Some(act)));
     let b = Builder::new("gated_linear.comp", name)
@@ -161,7 +174,7 @@ pub(super) fn gated(cx: &Cx) -> Result<Vec<Call>> {
         .write(Operand::Value(cx.node.out()))
         .live(live(cx, m));
     let b = norm(cx, shape.define(b), folded, &o)?;
-    Ok(vec![b.build(cx, shape.grid())?])
+    shape.calls(cx, b, folded, &o)
 }
 
 /// How RoPE lays the channels of a head into units of four weight rows.
@@ -191,10 +204,10 @@ pub(super) fn qkv(cx: &Cx) -> Result<Vec<Call>> {
     let o = operands::qkv(folded, bias, rope);
     let (m, k) = rows(cx)?;
     let turn = turn(cx, dim, rope)?;
-    let shape = Shape::new(m, (q + 2 * kv) * turn.units);
     let context = cx.shape(4)?[2];
     let table = o.tables.map_or(Ok(1), |i| cx.shape(i).map(|s| s[0]))?;
     let w = cx.weights(&[1, 2, 3], !nk)?;
+    let shape = Shape::new((m, k), (q + 2 * kv) * turn.units, w.layout);
     let name = format!("qkv_{}_m{m}_k{k}_h{q}_{kv}_d{dim}_c{context}{}", w.name(), norm_name(folded));
     let ((pos, pos_word), (rows, rows_word)) = (cx.word(6)?, cx.word(7)?);
     let b = Builder::new("qkv.comp", name)
@@ -228,5 +241,5 @@ pub(super) fn qkv(cx: &Cx) -> Result<Vec<Call>> {
     if let Some(i) = o.tables {
         b = b.read(cx.vectors(&[i])?).read(cx.vectors(&[i + 1])?);
     }
-    Ok(vec![b.build(cx, shape.grid())?])
+    shape.calls(cx, b, folded, &o)
 }

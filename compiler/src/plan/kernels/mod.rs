@@ -11,6 +11,7 @@ mod decoder;
 mod elementwise;
 mod indexing;
 mod linear;
+mod matrix;
 mod movement;
 mod product;
 mod reduce;

@@ -1,4 +1,4 @@
-// A tile of activations times weight rows, by one workgroup of 8 x 8 threads. In: x f32 [m][k], w [n][k], optional norm.
+// Tiles of activations times weight rows, by workgroups of 8 x 8 threads, each taking every so manieth tile. In: x f32 [m][k], w [n][k], optional norm.
 // Out: unit_store(row, unit, sums) for each row below `live` and each unit below `units`; a unit is four weight rows,
 // unit_row(unit, 0..3), so that an epilogue sees the values it combines in one thread.
 // Define THREAD_ROWS (1, 2, 4, 8) before this: a tile is 8 * THREAD_ROWS rows by 16 units. Promise: 10 KiB of shared memory.
@@ -169,14 +169,8 @@ void matmul_by_lane(Floats x, Weights w, uint row0, uint unit0, uint m, uint liv
     }
 }
 
-// `m` rows exist, `live` of them matter. Grid: x over units, y over rows.
-void matmul(Floats x, Weights w, const uint m, uint live, const uint k, const uint units, const uint norm, const float eps,
-            Floats scale, Floats shift) {
-    uint row0 = gl_WorkGroupID.y * TILE_ROWS;
-    uint unit0 = gl_WorkGroupID.x * TILE_UNITS;
-    if (row0 >= live) {
-        return;
-    }
+void matmul_tile(Floats x, Weights w, uint row0, uint unit0, const uint m, uint live, const uint k, const uint units, const uint norm,
+                 const float eps, Floats scale, Floats shift) {
     if (gl_SubgroupSize == 8u && k % 4u == 0u) {
         matmul_by_lane(x, w, row0, unit0, m, live, k, units, norm, eps, scale, shift);
         return;
@@ -234,6 +228,16 @@ void matmul(Floats x, Weights w, const uint m, uint live, const uint k, const ui
                 unit_store(row, unit0 + tx + 8u, right[i]);
             }
         }
+    }
+}
+
+// `m` rows exist, `live` of them matter. Any grid.
+void matmul(Floats x, Weights w, const uint m, uint live, const uint k, const uint units, const uint norm, const float eps,
+            Floats scale, Floats shift) {
+    const uint across = (units + TILE_UNITS - 1u) / TILE_UNITS;
+    uint tiles = (live + TILE_ROWS - 1u) / TILE_ROWS * across;
+    for (uint tile = workgroup_index(); tile < tiles; tile += gl_NumWorkGroups.x * gl_NumWorkGroups.y) {
+        matmul_tile(x, w, tile / across * TILE_ROWS, tile % across * TILE_UNITS, m, live, k, units, norm, eps, scale, shift);
     }
 }
 

@@ -261,6 +261,13 @@ fn overlapping_windows_score_more_tokens_and_text_says_which() {
 }
 
 #[test]
+fn perplexity_against_a_pool_runs_this_program_on_it() {
+    let pool = "generated/tiny/weights.pool";
+    let text = said(&["eval-ppl", "--text", TEXT, "--tokens", "40", "--against", pool], "");
+    assert!(text.ends_with("same best token: 100.00 %\n"), "{text}");
+}
+
+#[test]
 fn perplexity_against_what_is_no_program_of_ours_is_refused() {
     let against = |path: &str, code: i32| {
         let flags = ["eval-ppl", "--text", TEXT, "--tokens", "8", "--against", path];

@@ -18,6 +18,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
+#[path = "generate/quantised.rs"]
+mod quantised;
 #[path = "generate/raw.rs"]
 mod raw;
 #[path = "../../tests/common/skipped.rs"]
@@ -39,19 +41,24 @@ fn planned(path: &str, context: usize, rows: usize, precision: Precision) -> pla
 }
 
 fn planned_in(path: &str, context: usize, buckets: &[(&str, usize)], precision: Precision) -> plan::Plan {
-    let bucket = |name: &str, s: usize| {
-        let named = [("batch_size", 1), ("sequence_length", s), ("past_sequence_length", context - s)];
-        let totals = [("total_sequence_length", context), ("s70", s), ("s15", context - s), ("s53", context)];
-        let bind = named.into_iter().chain(totals).map(|(k, v)| (k.to_string(), v)).collect();
-        let options = Options { bind, ..Options::default() };
-        let mut graph = import::load_decoder(&project().join(path), &options).unwrap();
-        passes::run(&mut graph, passes::ORDER, &mut Log::default()).unwrap();
-        BucketGraph { name: name.into(), file: "decoder".into(), rows: s, graph }
-    };
-    let buckets: Vec<BucketGraph> = buckets.iter().map(|&(name, rows)| bucket(name, rows)).collect();
+    let buckets: Vec<BucketGraph> = buckets.iter().map(|&(name, rows)| fused(path, context, name, rows)).collect();
+    assembled(&buckets, context, precision)
+}
+
+/// The fused graph of a decoder at `s` rows.
+fn fused(path: &str, context: usize, name: &str, s: usize) -> BucketGraph {
+    let named = [("batch_size", 1), ("sequence_length", s), ("past_sequence_length", context - s)];
+    let totals = [("total_sequence_length", context), ("s70", s), ("s15", context - s), ("s53", context)];
+    let bind = named.into_iter().chain(totals).map(|(k, v)| (k.to_string(), v)).collect();
+    let options = Options { bind, ..Options::default() };
+    let mut graph = import::load_decoder(&project().join(path), &options).unwrap();
+    passes::run(&mut graph, passes::ORDER, &mut Log::default()).unwrap();
+    BucketGraph { name: name.into(), file: "decoder".into(), rows: s, graph }
+}
+
+fn assembled(buckets: &[BucketGraph], context: usize, precision: Precision) -> plan::Plan {
     let lock = Lock::default();
-    let request =
-        Request { name: "test", precision, context: Some(context), buckets: &buckets, lock: &lock, select: &Shaders };
+    let request = Request { name: "test", precision, context: Some(context), buckets, lock: &lock, select: &Shaders };
     plan::assemble(&request).unwrap()
 }
 

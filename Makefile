@@ -8,9 +8,10 @@ MAKEFLAGS += --no-print-directory
 model ?= smollm2
 prompt ?= What is the capital of France?
 args ?=
+name ?= $(model)-int4
 export prompt onnx dims precision pool profile
 
-.PHONY: help setup model run test check snap bench verify device loc
+.PHONY: help setup model run quantize test check snap bench verify device loc
 
 help: ## this list
 	@sed -nE 's/^([a-z]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -27,6 +28,9 @@ model: setup
 
 run: model ## build the default model (or model=NAME) and answer prompt="…"
 	@bin/$(model) "$$prompt" $(args)
+
+quantize: setup ## model=NAME as compiled, with weights of few bits: bin/name=NAME-int4 (args="--group 32 …")
+	@from=$(model) tools/model.sh $(name) $(args)
 
 test: setup ## format, lints, every test, end to end
 	@tools/test.sh

@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
 # make model=NAME: two visible steps, the compiler and cargo; leaves bin/NAME and bin/onnxcast.
 #   onnx=PATH dims=a=1,b=2 precision=fp32 pool=beside profile=release   as environment variables, all optional
+#   from=MODEL   quantises the pool of a compiled model instead of compiling; further arguments go to onnxcast quantize
 # One target folder serves all models, so build and copy happen under a lock.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 name=${1:?model name}
+shift
 
 say() { printf '%s: %s\n' "$name" "$*" >&2; }
 profile=${profile:-dev}
@@ -26,17 +28,23 @@ prepare() {
   parent=$(sed -n 's/^extends *= *"\([^"]*\)".*/\1/p' "$manifest" 2>/dev/null | head -n 1)
   [ -z "$parent" ] || [ "${2:-0}" -ge 9 ] || prepare "$parent" $((${2:-0} + 1))
 }
-[ -n "${onnx:-}" ] || prepare "$name"
+[ -n "${onnx:-}${from:-}" ] || prepare "$name"
 
 # Always the whole workspace: another selection of packages would resolve other features and build dependencies again.
 say "building the compiler"
 cargo build --locked "${quiet[@]}" --profile "$profile" --workspace
 install -m 755 "$folder/onnxcast" bin/onnxcast
 
-[ -n "${onnx:-}" ] || bin/onnxcast fetch "$name"  # what [sources] of the manifest names and the cache lacks
-
-say "step 1 of 2: onnxcast compile $name ${options[*]}"
-bin/onnxcast compile "$name" "${options[@]}"
+if [ -n "${from:-}" ]; then
+  source=generated/$from/weights.pool
+  [ -e "$source" ] || source=bin/$from
+  say "step 1 of 2: onnxcast quantize $source --name $name $*"
+  bin/onnxcast quantize "$source" --name "$name" "$@"
+else
+  [ -n "${onnx:-}" ] || bin/onnxcast fetch "$name"  # what [sources] of the manifest names and the cache lacks
+  say "step 1 of 2: onnxcast compile $name ${options[*]}"
+  bin/onnxcast compile "$name" "${options[@]}"
+fi
 
 say "step 2 of 2: cargo build"
 ONNXCAST_MODEL=$name cargo build --locked "${quiet[@]}" --profile "$profile" --workspace

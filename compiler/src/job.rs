@@ -42,7 +42,7 @@ pub struct QuantiseWish {
 }
 
 impl QuantiseWish {
-    fn apply(&self, to: &mut Settings, home: &Path) {
+    pub fn apply(&self, to: &mut Settings, home: &Path) {
         to.method = self.method.or(to.method);
         to.tokens = self.tokens.unwrap_or(to.tokens);
         let given = to.calibration.as_ref().map(|path| home.join(path));
@@ -62,6 +62,10 @@ pub struct Job {
     pub lock: Lock,
     /// Where the lock is kept; none for weights that are not the manifest's.
     pub lock_path: Option<PathBuf>,
+    /// The lock is read and not written: it tells how the manifest's precision stores the weights, and the user wants another.
+    pub lock_stays: bool,
+    /// A pool is there that may be this plan's: what the lock knows need not be quantised again.
+    pub reuse: bool,
     pub without_weights: bool,
     /// The manifest that was made because there was none: its text, to be kept in generated/NAME.
     pub made: Option<String>,
@@ -103,6 +107,7 @@ impl Job {
                 return Err(nobody(&wish.name));
             }
         };
+        let lock_stays = wish.precision.is_some_and(|p| p != manifest.precision);
         manifest.precision = wish.precision.unwrap_or(manifest.precision);
         wish.quantise.apply(&mut manifest.quantise, &home);
         if let Some(dims) = &wish.dims {
@@ -131,7 +136,20 @@ impl Job {
             _ => Lock::default(),
         };
         let without_weights = wish.without_weights;
-        Ok(Job { manifest, shown, graphs, text, golden, lock, lock_path, without_weights, made })
+        let files = (text, golden);
+        Ok(Job { graphs, lock, lock_stays, without_weights, made, ..Job::of(manifest, shown, files, lock_path) })
+    }
+
+    /// A job without ONNX files, for graphs that come from elsewhere.
+    pub fn of(
+        manifest: Manifest,
+        shown: String,
+        (text, golden): (Option<TextFiles>, Option<Vec<u8>>),
+        lock_path: Option<PathBuf>,
+    ) -> Job {
+        let (graphs, lock, made) = (BTreeMap::new(), Lock::default(), None);
+        let (lock_stays, reuse, without_weights) = (false, false, false);
+        Job { manifest, shown, graphs, text, golden, lock, lock_path, lock_stays, reuse, without_weights, made }
     }
 
     /// The file of a graph that the manifest names.

@@ -16,4 +16,5 @@ pub mod passes;
 pub mod pipeline;
 pub mod plan;
 pub mod quantise;
+pub mod recast;
 pub mod shaders;

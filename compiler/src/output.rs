@@ -6,13 +6,19 @@ use crate::error::{Error, Result};
 use crate::job::{Job, MANIFEST};
 use crate::pipeline::Compiled;
 use crate::plan::Plan;
-use crate::plan::weights::pack;
+use crate::plan::weights::{Packed, pack};
 use onnxcast_runtime::weights::{Pool, PoolWriter};
 use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The pool's name in generated/NAME.
 pub const POOL: &str = "weights.pool";
+
+/// What became of each weight that was to be quantised, in generated/NAME.
+pub const REPORT: &str = "quantise.txt";
+
+/// The line between graphs and lock in a pool.
+pub const LOCK_MARK: &str = "# weights.lock\n";
 
 /// Hears how many of how many bytes are packed.
 pub type Progress<'a> = &'a mut dyn FnMut(u64, u64);
@@ -32,7 +38,8 @@ pub fn write(project: &Path, job: &Job, compiled: &Compiled, progress: Progress)
         pool_bytes = pool(&target.join(POOL), &part.0.join(POOL), compiled, progress)?;
     }
     keep(job, &target, &part.0)?;
-    if let Some(path) = job.lock_path.as_ref().filter(|_| !job.without_weights && job.lock != compiled.plan.lock) {
+    report(compiled, &target, &part.0)?;
+    if let Some(path) = job.lock_path.as_ref().filter(|_| writes_lock(job, compiled)) {
         // A model that `init` made keeps its lock in the folder that is about to be replaced.
         let inside = path.strip_prefix(&target).map(|name| part.0.join(name));
         replace(inside.as_ref().unwrap_or(path), compiled.plan.lock.print().as_bytes())?;
@@ -41,10 +48,42 @@ pub fn write(project: &Path, job: &Job, compiled: &Compiled, progress: Progress)
     Ok(pool_bytes)
 }
 
+fn writes_lock(job: &Job, compiled: &Compiled) -> bool {
+    !job.without_weights && !job.lock_stays && job.lock != compiled.plan.lock
+}
+
+/// Leaves what became of each weight in the folder; a compile that quantised nothing anew keeps the report that is there.
+fn report(compiled: &Compiled, target: &Path, part: &Path) -> Result<()> {
+    let (old, new) = (target.join(REPORT), part.join(REPORT));
+    if compiled.report.rows.iter().any(|r| r.error.is_some()) {
+        return replace(&new, compiled.report.text().as_bytes());
+    }
+    if compiled.report.settings.is_some() && old.is_file() {
+        fs::copy(&old, new).map_err(|e| failed(&old, e))?;
+    }
+    Ok(())
+}
+
+/// Whether the plan can be written: its weights are at hand, or the pool that is there is its own.
+pub fn is_complete(project: &Path, job: &Job, compiled: &Compiled) -> bool {
+    let absent = |packed: &Packed| packed.parts.iter().any(|p| p.tensor.is_absent());
+    let pool = folder(project, &job.manifest.name).join(POOL);
+    job.without_weights || !compiled.plan.pool.iter().any(absent) || is_right(&pool, &compiled.plan, &compiled.graphs)
+}
+
+/// What a pool holds besides its tensors: the fused graphs, and the lock that tells which constant lies where.
+fn recipe(plan: &Plan, graphs: &str) -> String {
+    format!("{graphs}{LOCK_MARK}{}", plan.lock.print())
+}
+
+fn is_right(pool: &Path, plan: &Plan, graphs: &str) -> bool {
+    Pool::open(pool).is_ok_and(|p| p.fits(&plan.program).is_ok() && p.graph() == recipe(plan, graphs))
+}
+
 /// Packs a plan's weights into a pool file.
 pub fn write_pool(path: &Path, plan: &Plan, graphs: &str, progress: Progress) -> Result<u64> {
     let fail = |e: onnxcast_runtime::error::Error| Error::new("pack", e.to_string());
-    let mut writer = PoolWriter::create(path, &plan.program, graphs).map_err(fail)?;
+    let mut writer = PoolWriter::create(path, &plan.program, &recipe(plan, graphs)).map_err(fail)?;
     let total = plan.pool.iter().map(|t| t.bytes()).sum();
     let mut done = 0;
     for packed in &plan.pool {
@@ -59,8 +98,7 @@ pub fn write_pool(path: &Path, plan: &Plan, graphs: &str, progress: Progress) ->
 
 /// Takes over the pool that is there, if it is this plan's, or packs a new one.
 fn pool(old: &Path, new: &Path, compiled: &Compiled, progress: Progress) -> Result<u64> {
-    let right = Pool::open(old).is_ok_and(|p| p.fits(&compiled.plan.program).is_ok() && p.graph() == compiled.graphs);
-    if right && fs::hard_link(old, new).is_ok() {
+    if is_right(old, &compiled.plan, &compiled.graphs) && fs::hard_link(old, new).is_ok() {
         return Ok(fs::metadata(new).map_or(0, |m| m.len()));
     }
     write_pool(new, &compiled.plan, &compiled.graphs, progress)

@@ -27,7 +27,12 @@ pub fn compile(job: &Job, say: &mut dyn FnMut(&str)) -> Result<Compiled> {
     say("import");
     let imported = import(job)?; // ONNX -> one graph a bucket; every shape a number; graph::verify
     say("passes");
-    let (mut fused, _log) = fuse(job, imported)?; // rewrites in the order of passes::ORDER; graph::verify after each
+    let (fused, _log) = fuse(job, imported)?; // rewrites in the order of passes::ORDER; graph::verify after each
+    finish(job, fused, say)
+}
+
+/// The stages after the passes, also for graphs that come out of a pool.
+pub fn finish(job: &Job, mut fused: Vec<BucketGraph>, say: &mut dyn FnMut(&str)) -> Result<Compiled> {
     say("quantise");
     let report = quantise(job, &mut fused)?; // where precision is int4: weights to few bits; graph::verify
     say("plan");
@@ -71,11 +76,15 @@ pub fn quantise(job: &Job, buckets: &mut [BucketGraph]) -> Result<Report> {
         return Ok(Report::default());
     }
     let settings = &job.manifest.quantise;
+    quantise::halve(buckets)?;
     let tokenizer = job.text.as_ref().map(|t| t.tokenizer.as_slice());
     let mut strategy = match job.without_weights {
         true => Box::new(quantise::Nearest::default()),
         false => quantise::strategy(settings, tokenizer, buckets)?,
     };
+    if job.reuse && quantise::forget(buckets, &job.lock, &settings.named(&strategy.name()))? {
+        strategy = Box::new(quantise::Nearest::default());
+    }
     let report = quantise::run(buckets, &job.lock, settings, strategy.as_mut())?;
     for b in buckets.iter() {
         verify(&b.graph).map_err(|e| e.at(format!("after quantising bucket {}", b.name)))?;
@@ -111,9 +120,13 @@ fn lock(job: &Job, plan: &Plan) -> Result<()> {
     }
 }
 
+/// What the first line of a bucket begins with, in the fused graphs' text.
+pub const BUCKET: &str = "# bucket ";
+
 /// The fused graphs in text form, bucket by bucket.
 pub fn text(buckets: &[BucketGraph]) -> String {
-    buckets.iter().map(|b| format!("# bucket {}, {} rows\n{}\n", b.name, b.rows, print(&b.graph))).collect()
+    let one = |b: &BucketGraph| format!("{BUCKET}{}, {} rows, graph {}\n{}\n", b.name, b.rows, b.file, print(&b.graph));
+    buckets.iter().map(one).collect()
 }
 
 /// Prints the program.

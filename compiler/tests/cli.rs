@@ -344,7 +344,7 @@ fn explain_and_graph_need_no_weights() {
     let text = stdout(&onnxcast(dir.path(), &["explain", "tiny"]).success());
     assert!(text.contains("[kv_in_place]") && text.contains("# bucket decode"), "{text}");
     let text = stdout(&onnxcast(dir.path(), &["graph", "tiny", "--bucket", "decode"]).success());
-    assert!(text.starts_with("# bucket decode, 1 rows\ngraph "), "{text}");
+    assert!(text.starts_with("# bucket decode, 1 rows, graph decoder\ngraph "), "{text}");
     let dot = stdout(&onnxcast(dir.path(), &["graph", "tiny", "--dot"]).success());
     assert!(dot.starts_with("digraph \"prefill\" {"), "{dot}");
     assert!(refusal(dir.path(), &["graph", "tiny", "--bucket", "x"]).contains("prefill, decode"));
@@ -365,4 +365,81 @@ fn pack_writes_a_pool_and_attach_wants_an_executable() {
     onnxcast(dir.path(), &["attach", "tiny", "exe", "--pool", "beside"]).success();
     assert_eq!(fs::read(dir.path().join("tiny.pool")).unwrap(), pool);
     assert!(refusal(dir.path(), &["pack", "tiny", "-o", "no/such/folder.pool"]).contains("no/such/folder.pool"));
+}
+
+/// Tiny in fp16, and the same as a model of its own in int4.
+fn project_of_two() -> TempDir {
+    let dir = project();
+    let manifest = fs::read_to_string(dir.path().join("models/tiny/model.toml")).unwrap();
+    assert!(manifest.contains("precision = \"fp32\""));
+    let other = dir.path().join("models/tiny-int4");
+    fs::create_dir_all(&other).unwrap();
+    for name in ["tiny", "tiny-int4"] {
+        let precision = if name == "tiny" { "precision = \"fp16\"" } else { "precision = \"int4\"" };
+        let text = manifest.replace("precision = \"fp32\"", precision);
+        fs::write(dir.path().join("models").join(name).join("model.toml"), text).unwrap();
+    }
+    for entry in fs::read_dir(dir.path().join("models/tiny")).unwrap() {
+        let path = entry.unwrap().path();
+        let target = other.join(path.file_name().unwrap());
+        if !target.exists() && path.extension().is_none_or(|e| e != "lock") {
+            fs::copy(&path, target).unwrap();
+        }
+    }
+    dir
+}
+
+#[test]
+fn a_compiled_pool_is_quantised_without_its_onnx_file_as_a_compile_would() {
+    let dir = project_of_two();
+    let read = |name: &str| fs::read(dir.path().join("generated").join(name)).unwrap();
+    onnxcast(dir.path(), &["compile", "tiny-int4"]).success();
+    let (pool, program, report) =
+        (read("tiny-int4/weights.pool"), read("tiny-int4/program.rs"), read("tiny-int4/quantise.txt"));
+    onnxcast(dir.path(), &["compile", "tiny"]).success();
+    for name in ["model.onnx", "model.onnx.data"] {
+        fs::remove_file(dir.path().join("models/tiny").join(name)).unwrap();
+    }
+    fs::remove_dir_all(dir.path().join("models/tiny-int4")).unwrap();
+    fs::remove_dir_all(dir.path().join("generated/tiny-int4")).unwrap();
+    let pool_file = "generated/tiny/weights.pool";
+    onnxcast(dir.path(), &["quantize", pool_file, "--name", "tiny-int4"]).success();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).lines().skip(1).collect::<Vec<_>>().join("\n");
+    assert_eq!(text(&read("tiny-int4/program.rs")), text(&program), "all but the line that names the source");
+    assert!(read("tiny-int4/weights.pool") == pool, "the pools differ");
+    assert_eq!(read("tiny-int4/quantise.txt"), report);
+    for name in ["assets/tokenizer.json", "assets/golden.json", "assets/card.json", "weights.lock"] {
+        assert!(dir.path().join("generated/tiny-int4").join(name).is_file(), "{name}");
+    }
+    onnxcast(dir.path(), &["quantize", pool_file, "--name", "wide", "--group", "32", "--zero", "mid"]).success();
+    assert!(String::from_utf8(read("wide/program.rs")).unwrap().contains("q4_g32_mid"));
+    let again = refusal(dir.path(), &["quantize", "generated/wide/weights.pool", "--name", "twice"]);
+    assert!(again.contains("quantised already"), "{again}");
+    fs::copy(dir.path().join(pool_file), dir.path().join("stray.pool")).unwrap();
+    fs::remove_dir_all(dir.path().join("generated/tiny")).unwrap();
+    fs::remove_dir_all(dir.path().join("models/tiny")).unwrap();
+    let lost = refusal(dir.path(), &["quantize", "stray.pool", "--name", "lost"]);
+    assert!(lost.contains("generated/tiny/assets") && !dir.path().join("generated/lost").exists(), "{lost}");
+}
+
+#[test]
+fn weights_are_quantised_once_and_the_manifest_s_lock_is_left_to_its_own_precision() {
+    let dir = project_of_two();
+    let at = |name: &str| dir.path().join("generated").join(name);
+    onnxcast(dir.path(), &["compile", "tiny-int4"]).success();
+    let (pool, report) =
+        (fs::read(at("tiny-int4/weights.pool")).unwrap(), fs::read(at("tiny-int4/quantise.txt")).unwrap());
+    let stamp = fs::read(at("tiny-int4/stamp")).unwrap();
+    onnxcast(dir.path(), &["compile", "tiny-int4"]).success();
+    assert!(fs::read(at("tiny-int4/weights.pool")).unwrap() == pool);
+    assert_eq!(fs::read(at("tiny-int4/quantise.txt")).unwrap(), report);
+    assert_eq!(fs::read(at("tiny-int4/stamp")).unwrap(), stamp);
+    // A pool that is gone is made anew from the weights.
+    fs::remove_file(at("tiny-int4/weights.pool")).unwrap();
+    onnxcast(dir.path(), &["compile", "tiny-int4"]).success();
+    assert!(fs::read(at("tiny-int4/weights.pool")).unwrap() == pool);
+    let lock = fs::read(dir.path().join("models/tiny/weights.lock")).unwrap();
+    onnxcast(dir.path(), &["compile", "tiny", "--precision", "int4"]).success();
+    assert_eq!(fs::read(dir.path().join("models/tiny/weights.lock")).unwrap(), lock);
+    assert!(at("tiny/quantise.txt").is_file());
 }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::program::{Arg, Bucket, Part, Program};
+use crate::program::{Arg, Bucket, Part, Program, Tensor};
 
 /// Totals of one or several runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -74,6 +74,29 @@ fn row_bytes(program: &Program, tensor: u32) -> u64 {
         .tensors
         .get(tensor as usize)
         .map_or(0, |t| t.bytes / u64::from(t.shape.first().copied().unwrap_or(1).max(1)))
+}
+
+/// A layout of the pool, how many values are stored in it, and their bytes; in pool order.
+pub fn layouts(program: &Program) -> Vec<(&str, u64, u64)> {
+    let mut out: Vec<(&str, u64, u64)> = Vec::new();
+    for tensor in program.tensors.iter() {
+        let values = tensor.shape.iter().map(|&d| u64::from(d)).product::<u64>();
+        match out.iter_mut().find(|(layout, ..)| *layout == tensor.layout) {
+            Some((_, count, bytes)) => (*count, *bytes) = (*count + values, *bytes + tensor.bytes),
+            None => out.push((&tensor.layout, values, tensor.bytes)),
+        }
+    }
+    out
+}
+
+/// The largest table that tokens are looked up in.
+pub fn table(program: &Program) -> Option<&Tensor> {
+    let lookup = |k: u32| program.kernels.get(k as usize).is_some_and(|k| k.source == "gather_rows.comp");
+    let blocks = program.buckets.iter().flat_map(|b| b.blocks.iter());
+    let dispatches = blocks.flat_map(|b| b.table.iter().flat_map(|row| b.dispatches.iter().map(move |d| (row, d))));
+    let tensors =
+        dispatches.filter(|(_, d)| lookup(d.kernel)).flat_map(|(row, d)| d.args.iter().map(move |a| weight(*a, row)));
+    tensors.flatten().filter_map(|i| program.tensors.get(i as usize)).max_by_key(|t| t.bytes)
 }
 
 /// Bytes of cache that one token takes in all layers.

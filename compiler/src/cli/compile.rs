@@ -4,6 +4,9 @@
 use super::progress::Progress;
 use crate::error::{Error, Result};
 use crate::job::{Job, Wish};
+use crate::pipeline::Compiled;
+use crate::quantise::Settings;
+use crate::recast::Recast;
 use crate::{output, pipeline};
 use onnxcast_runtime::memory::human;
 use onnxcast_runtime::program::{Bucket, Program};
@@ -20,14 +23,42 @@ pub enum Home {
 }
 
 pub fn compile(wish: &Wish) -> Result<()> {
-    let job = Job::find(wish)?;
+    let mut job = Job::find(wish)?;
     let progress = Progress::new(&wish.name);
-    let compiled = pipeline::compile(&job, &mut |stage| progress.stage(stage))?;
-    let bytes = output::write(&wish.project, &job, &compiled, &mut |done, total| progress.packed(done, total))?;
+    job.reuse = job.lock.quantise.is_some() && output::folder(&wish.project, &wish.name).join(output::POOL).is_file();
+    let mut compiled = pipeline::compile(&job, &mut |stage| progress.stage(stage))?;
+    if !output::is_complete(&wish.project, &job, &compiled) {
+        // The pool that is there is another plan's.
+        job.reuse = false;
+        compiled = pipeline::compile(&job, &mut |stage| progress.stage(stage))?;
+    }
+    write(&wish.project, &job, &compiled, &progress)
+}
+
+fn write(project: &Path, job: &Job, compiled: &Compiled, progress: &Progress) -> Result<()> {
+    let bytes = output::write(project, job, compiled, &mut |done, total| progress.packed(done, total))?;
     progress.say(&summary(&compiled.plan.program));
+    let name = &job.manifest.name;
+    if let Some(said) = compiled.report.summary() {
+        progress.say(&format!("{said}; generated/{name}/{} has every matrix", output::REPORT));
+    }
     let pool = if job.without_weights { "without weights".into() } else { format!("pool of {}", human(bytes)) };
-    progress.say(&format!("wrote generated/{}, {pool}", wish.name));
+    progress.say(&format!("wrote generated/{name}, {pool}"));
     Ok(())
+}
+
+/// Casts a compiled pool once more, with its weights quantised.
+pub fn quantize(pool: &Path, name: &str, change: &dyn Fn(&mut Settings)) -> Result<()> {
+    crate::manifest::is_name(name)?;
+    let project = Path::new("");
+    let progress = Progress::new(name);
+    progress.stage("read the pool");
+    let recast = Recast::read(pool, &mut |done, total| progress.packed(done, total))?;
+    let mut job = recast.job(project, name)?;
+    change(&mut job.manifest.quantise);
+    job.manifest.quantise.check().map_err(|what| Error::new("quantise", what))?;
+    let compiled = pipeline::finish(&job, recast.buckets, &mut |stage| progress.stage(stage))?;
+    write(project, &job, &compiled, &progress)
 }
 
 /// What the program is made of.

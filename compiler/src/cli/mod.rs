@@ -11,9 +11,9 @@ use crate::error::{Error, Result};
 use crate::import::Bindings;
 use crate::job::{QuantiseWish, Wish};
 use crate::plan::Precision;
-use crate::quantise::Method;
+use crate::quantise::{Method, Settings, ZeroName};
 use clap::{Args, Parser, Subcommand};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 #[derive(Parser)]
@@ -51,6 +51,18 @@ enum Command {
         /// Where the pool goes
         #[arg(long, value_enum, default_value = "inside")]
         pool: compile::Home,
+    },
+    /// Quantise a compiled model's weights, without its ONNX file: writes generated/NAME from a pool
+    Quantize {
+        /// A pool in fp16 or fp32, or an executable that holds one
+        pool: PathBuf,
+        /// Name of the new model
+        #[arg(long)]
+        name: String,
+        #[command(flatten)]
+        layout: Layout,
+        #[command(flatten)]
+        codes: Codes,
     },
     /// List every node of an ONNX file with the reason where it is not supported
     Support {
@@ -95,6 +107,58 @@ enum Command {
     },
 }
 
+/// How int4 chooses codes, where not as `[quantise]` says.
+#[derive(Args)]
+struct Codes {
+    /// How int4 finds its codes
+    #[arg(long, value_enum)]
+    method: Option<Method>,
+    /// A text for int4 to calibrate on
+    #[arg(long, value_name = "FILE")]
+    calibration: Option<PathBuf>,
+    /// How many tokens of it
+    #[arg(long, value_name = "N")]
+    calibration_tokens: Option<usize>,
+}
+
+impl Codes {
+    fn wish(self) -> QuantiseWish {
+        QuantiseWish { method: self.method, calibration: self.calibration, tokens: self.calibration_tokens }
+    }
+}
+
+/// How to store weights, where not as `[quantise]` of a manifest does by default.
+#[derive(Args)]
+struct Layout {
+    /// Bits of a matrix's codes: 4 or 8
+    #[arg(long, value_name = "N")]
+    bits: Option<u8>,
+    /// Columns that share a scale: 32, 64 or 128
+    #[arg(long, value_name = "N")]
+    group: Option<u16>,
+    /// What codes count from: the middle, a zero point or a minimum of each group
+    #[arg(long, value_enum)]
+    zero: Option<ZeroName>,
+    /// Bits of the embedding table's codes: 4 or 8
+    #[arg(long, value_name = "N")]
+    table_bits: Option<u8>,
+    #[arg(long, value_name = "N")]
+    table_group: Option<u16>,
+    #[arg(long, value_enum)]
+    table_zero: Option<ZeroName>,
+}
+
+impl Layout {
+    fn apply(&self, to: &mut Settings) {
+        to.bits = self.bits.unwrap_or(to.bits);
+        to.group = self.group.unwrap_or(to.group);
+        to.zero = self.zero.unwrap_or(to.zero);
+        to.table_bits = self.table_bits.unwrap_or(to.table_bits);
+        to.table_group = self.table_group.unwrap_or(to.table_group);
+        to.table_zero = self.table_zero.unwrap_or(to.table_zero);
+    }
+}
+
 /// Which model, and what to do differently from its manifest.
 #[derive(Args)]
 struct Model {
@@ -109,15 +173,8 @@ struct Model {
     /// fp32, fp16 or int4, instead of what the manifest says
     #[arg(long, value_parser = precision)]
     precision: Option<Precision>,
-    /// How int4 finds its codes
-    #[arg(long, value_enum)]
-    method: Option<Method>,
-    /// A text for int4 to calibrate on
-    #[arg(long, value_name = "FILE")]
-    calibration: Option<PathBuf>,
-    /// How many tokens of it
-    #[arg(long, value_name = "N")]
-    calibration_tokens: Option<usize>,
+    #[command(flatten)]
+    codes: Codes,
     /// Compile the graph as it stands, at these dimensions
     #[arg(long, value_name = "NAME=N,…", value_parser = bindings)]
     dims: Option<Bindings>,
@@ -128,9 +185,8 @@ struct Model {
 
 impl Model {
     fn wish(self) -> Wish {
-        let Model { name, manifest, onnx, precision, dims, without_weights, .. } = self;
-        let quantise =
-            QuantiseWish { method: self.method, calibration: self.calibration, tokens: self.calibration_tokens };
+        let Model { name, manifest, onnx, precision, codes, dims, without_weights } = self;
+        let quantise = codes.wish();
         Wish { project: PathBuf::new(), name, manifest, onnx, precision, quantise, dims, without_weights }
     }
 }
@@ -176,6 +232,13 @@ fn run(command: Command) -> Result<()> {
         Command::Compile(model) => compile::compile(&model.wish()),
         Command::Fetch { name, manifest } => sources::fetch(&Wish { name, manifest, ..Wish::default() }),
         Command::Pack { model, output } => compile::pack(&model.wish(), &output),
+        Command::Quantize { pool, name, layout, codes } => {
+            let codes = codes.wish();
+            compile::quantize(&pool, &name, &|to| {
+                layout.apply(to);
+                codes.apply(to, Path::new(""));
+            })
+        }
         Command::Attach { name, executable, pool } => compile::attach(&name, &executable, pool),
         Command::Support { onnx, dims, json } => report::support(&onnx, dims.unwrap_or_default(), json),
         Command::Inspect { onnx, json } => report::inspect(&onnx, json),

@@ -63,10 +63,19 @@ fn text(assets: &Assets) -> TokenStream {
     }
 }
 
-/// The files that `main.rs` includes.
+/// What else `main.rs` says of the model, for tools: `onnxcast quantize` reads it.
+pub const CARD: &str = "card.json";
+
+/// The files that `main.rs` includes, and the card.
 pub fn assets(assets: &Assets) -> Vec<File> {
     let text = assets.text.as_ref();
+    let card = serde_json::json!({
+        "title": assets.title, "source": assets.source, "licence": assets.licence,
+        "stops": text.map(|t| t.stops), "system": text.and_then(|t| t.system),
+    });
+    let card = format!("{card:#}\n").into_bytes();
     [
+        (CARD, Some(card.as_slice())),
         ("tokenizer.json", text.map(|t| t.tokenizer)),
         ("tokenizer_config.json", text.and_then(|t| t.config)),
         ("chat_template.jinja", text.and_then(|t| t.template)),

@@ -6,6 +6,7 @@ mod kernels;
 mod program;
 mod stamp;
 
+pub use entry::CARD;
 pub use stamp::FILE as STAMP;
 
 use crate::error::{Error, Result};

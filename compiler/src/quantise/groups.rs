@@ -1,9 +1,10 @@
 //! Which constants are quantised. In: the fused graphs of all buckets. Out: groups of constants that lie row after row in one pool
 //! tensor, in execution order, each content once. Promise: a table that a head multiplies with is one group with it.
 
+use super::halved;
 use crate::error::Result;
 use crate::graph::quant::Encoded;
-use crate::graph::{Graph, Node, Op, ValueId};
+use crate::graph::{DType, Def, Graph, Node, Op, Tensor, ValueId};
 use crate::plan::weights::half_rows;
 use crate::plan::{BucketGraph, Lock, scope};
 use std::collections::HashMap;
@@ -130,7 +131,30 @@ fn of_node(graph: &Graph, bucket: usize, at: usize) -> Option<(Use, Role)> {
 
 /// A lookup has the table's type, and codes decode to f32.
 fn is_f32(graph: &Graph, value: ValueId) -> bool {
-    graph.ty(value).dtype == crate::graph::DType::F32
+    graph.ty(value).dtype == DType::F32
+}
+
+/// Rounds all matrices that may be quantised to fp16, so that what is made of them is the same whether they come from an export in
+/// f32 or from a pool in fp16.
+pub fn halve(buckets: &mut [BucketGraph]) -> Result<()> {
+    let mut done: HashMap<(*const u8, usize), Tensor> = HashMap::new();
+    for b in 0..buckets.len() {
+        for at in 0..buckets[b].graph.nodes.len() {
+            let Some((at, _)) = of_node(&buckets[b].graph, b, at) else { continue };
+            for part in at.parts {
+                let value = &mut buckets[b].graph.values[part.value.0 as usize];
+                let Def::Const(tensor) = &mut value.def else { continue };
+                if tensor.dtype == DType::F16 || tensor.is_absent() {
+                    continue;
+                }
+                let bytes = tensor.bytes()?;
+                let known = done.entry((bytes.as_ptr(), bytes.len())).or_insert_with(|| halved(tensor));
+                *tensor = Tensor { shape: tensor.shape.clone(), ..known.clone() };
+                value.ty.dtype = tensor.dtype;
+            }
+        }
+    }
+    Ok(())
 }
 
 /// All groups, those of equal content joined.

@@ -7,19 +7,21 @@ mod choose;
 mod groups;
 mod nearest;
 mod report;
+mod reuse;
 mod settings;
 #[cfg(test)]
 mod tests;
 
 pub use calibrate::Calibrated;
 pub use choose::strategy;
-pub use groups::{Group, Part, Role, Use};
+pub use groups::{Group, Part, Role, Use, halve};
 pub use nearest::Nearest;
 pub use report::{Report, Row};
-pub use settings::{Method, Settings};
+pub use reuse::forget;
+pub use settings::{Method, Settings, ZeroName};
 
 use crate::error::Result;
-use crate::graph::quant::{Encoded, Quant};
+use crate::graph::quant::{Encoded, Fit, Quant};
 use crate::graph::{DType, Def, Tensor};
 use crate::plan::weights::half_rows;
 use crate::plan::{BucketGraph, Lock, scope};
@@ -134,12 +136,14 @@ fn encode(
     };
     let outcome = if group.sources.is_some() {
         let rows = group.rows(buckets)?;
-        let made = strategy.encode(group, &rows, quant).map_err(|e| e.at(group.name()))?;
+        let mut made = strategy.encode(group, &rows, quant).map_err(|e| e.at(group.name()))?;
+        if made.output_error.is_none() {
+            made = guarded(made, group, &rows, settings.guard)?;
+        }
         (row.output_error, row.why) = (made.output_error, made.why);
         match made.encoded {
             Some(encoded) => {
-                let (error, whole) = encoded.error(&rows);
-                row.error = Some(if whole > 0.0 { (error / whole).sqrt() } else { 0.0 });
+                row.error = Some(relative(&encoded, &rows));
                 row.store(encoded.quant());
                 Outcome::Quantised(group.split(&encoded))
             }
@@ -165,6 +169,25 @@ fn encode(
     };
     report.rows.push(row);
     Ok(outcome)
+}
+
+/// Holds a group that nobody calibrated to the bound by its weights' own error: more bits, then fp16.
+fn guarded(made: Encoding, group: &Group, rows: &[f32], bound: f64) -> Result<Encoding> {
+    let Some((encoded, error)) = made.encoded.as_ref().map(|e| (e, relative(e, rows))).filter(|(_, e)| *e > bound)
+    else {
+        return Ok(made);
+    };
+    let why = format!("{} bits leave an error of {:.1} %", encoded.quant().bits, 100.0 * error);
+    let wide = Quant { bits: 8, salient: 0, ..encoded.quant() };
+    let again = Encoded::nearest(rows, group.n(), group.k, wide, &Fit::default())?;
+    let encoded = (relative(&again, rows) <= bound).then_some(again);
+    Ok(Encoding { encoded, output_error: None, why })
+}
+
+/// Root of the squared error over the squared weights.
+fn relative(encoded: &Encoded, rows: &[f32]) -> f64 {
+    let (error, whole) = encoded.error(rows);
+    if whole > 0.0 { (error / whole).sqrt() } else { 0.0 }
 }
 
 /// A matrix that stays in fp16, with the values it will have there, so that the interpreter computes with the same.

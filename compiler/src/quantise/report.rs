@@ -70,6 +70,20 @@ impl Report {
         8.0 * self.rows.iter().map(Row::bytes).sum::<usize>() as f64 / weights.max(1) as f64
     }
 
+    /// One line for all: bits, and what was kept or changed.
+    pub fn summary(&self) -> Option<String> {
+        self.settings.as_ref()?;
+        let kept = self.rows.iter().filter(|r| r.quant.is_none()).count();
+        let other = self.rows.iter().filter(|r| r.quant.is_some() && !r.why.is_empty()).count();
+        let mut out = format!("{:.3} bits a weight in {} matrices", self.bits(), self.rows.len());
+        for (count, what) in [(kept, "kept in fp16"), (other, "stored otherwise than asked for")] {
+            if count > 0 {
+                let _ = write!(out, ", {count} of them {what}");
+            }
+        }
+        Some(out)
+    }
+
     /// A line a group and one for all.
     pub fn text(&self) -> String {
         let mut out = String::new();

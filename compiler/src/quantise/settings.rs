@@ -51,7 +51,7 @@ impl Method {
 }
 
 /// `mid`, `point` or `min`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum ZeroName {
     Mid,

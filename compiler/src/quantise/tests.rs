@@ -127,6 +127,51 @@ fn without_weights_the_lock_says_how_each_is_stored() {
 }
 
 #[test]
+fn what_the_lock_knows_from_the_same_source_is_not_quantised_again() {
+    let settings = Settings::default();
+    let mut with = [bucket(tied(64))];
+    let report = run(&mut with, &Lock::default(), &settings, &mut Nearest::default()).unwrap();
+    let precision = crate::plan::Precision::Int4;
+    let (empty, select) = (Lock::default(), &crate::plan::Shaders);
+    let request = crate::plan::Request { name: "t", precision, context: None, buckets: &with, lock: &empty, select };
+    let mut lock = crate::plan::assemble(&request).unwrap().lock;
+    report.note(&mut lock);
+    let absent = |lock: &Lock, settings: &Settings, graph: Graph| {
+        let mut buckets = [bucket(graph)];
+        let known = forget(&mut buckets, lock, &settings.text()).unwrap();
+        let constants = buckets[0].graph.values.iter().filter_map(|v| match &v.def {
+            Def::Const(t) => Some(t.is_absent()),
+            _ => None,
+        });
+        let constants: Vec<bool> = constants.collect();
+        assert!(constants.iter().all(|absent| *absent == known), "all or none");
+        known
+    };
+    assert!(absent(&lock, &settings, tied(64)));
+    assert!(!absent(&lock, &Settings { group: 32, ..settings.clone() }, tied(64)), "other settings");
+    let mut other = tied(64);
+    let down = other.values.iter_mut().find(|v| v.name == "down").unwrap();
+    down.def = Def::Const(Tensor::f32(&[96, 96], &[0.25; 96 * 96]));
+    assert!(!absent(&lock, &settings, other), "other weights");
+    assert!(!absent(&Lock::default(), &settings, tied(64)), "no lock");
+}
+
+#[test]
+fn without_a_calibration_the_weights_own_error_is_guarded() {
+    let of = |guard: f64| quantised(tied(64), &Settings { guard, ..Settings::default() });
+    let (graph, report) = of(0.02);
+    assert_eq!(
+        layouts(&graph),
+        ["table q8_g64_mid", "gate q8_g64_min", "up q8_g64_min", "down q8_g32_min", "head q8_g64_mid"]
+    );
+    assert!(report.text().contains("gate+up  (4 bits leave an error of "), "{}", report.text());
+    assert!(report.summary().unwrap().ends_with("in 3 matrices, 2 of them stored otherwise than asked for"));
+    let (graph, report) = of(1e-6);
+    assert!(layouts(&graph).iter().all(|l| l.ends_with("kept")));
+    assert!(report.summary().unwrap().starts_with("16.000 bits") && report.text().contains("(8 bits leave"));
+}
+
+#[test]
 fn every_bucket_gets_the_same_codes_once() {
     let mut buckets = [bucket(tied(64)), BucketGraph { name: "other".into(), ..bucket(tied(64)) }];
     let report = run(&mut buckets, &Lock::default(), &Settings::default(), &mut Nearest::default()).unwrap();

@@ -69,6 +69,13 @@ impl<'a> Info<'a> {
         line("source", card.source.to_owned());
         line("licence", card.licence.to_owned());
         line("precision", card.precision.to_owned());
+        for (layout, values, bytes) in cost::layouts(program) {
+            line(&format!("  {layout}"), format!("{}, {:.3} bits a value", human(bytes), bits(bytes, values)));
+        }
+        if let Some(table) = cost::table(program) {
+            let values = table.shape.iter().map(|&d| u64::from(d)).product();
+            line("table", format!("{} {:?}, {:.3} bits a value", table.layout, table.shape, bits(table.bytes, values)));
+        }
         line("plan", program.plan_hash.to_string());
         if let Some(d) = &program.decoder {
             let chunk = program.buckets.get(d.prefill as usize).map_or(0, |b| b.rows);
@@ -141,6 +148,11 @@ impl<'a> Info<'a> {
             "precision": card.precision, "plan_hash": program.plan_hash, "stops": self.stops,
             "cache_bytes_per_token": cost::cache_row_bytes(program), "buckets": buckets.collect::<Vec<_>>(),
         });
+        let layouts = cost::layouts(program).into_iter();
+        out["layouts"] = layouts.map(|(name, n, bytes)| json!({"layout": name, "values": n, "bytes": bytes})).collect();
+        if let Some(table) = cost::table(program) {
+            out["table"] = json!({"layout": table.layout, "shape": table.shape, "bytes": table.bytes});
+        }
         if let Some(d) = &program.decoder {
             out["context"] = json!(d.context);
             out["vocabulary"] = json!(d.vocab);
@@ -164,6 +176,10 @@ impl<'a> Info<'a> {
         }
         out
     }
+}
+
+fn bits(bytes: u64, values: u64) -> f64 {
+    8.0 * bytes as f64 / values.max(1) as f64
 }
 
 fn ports(ports: &[crate::program::Port]) -> Value {
@@ -206,6 +222,7 @@ mod tests {
         for line in [
             "toy: A toy",
             "  licence         Apache-2.0",
+            "  table           rows_f32 [10, 4], 200.000 bits a value",
             "  context         100 tokens; a prompt goes in chunks of 8",
             "  stop ids        2 5",
             "  decode (1)      4 dispatches, 3 barriers, reads 1.2 KiB of weights",

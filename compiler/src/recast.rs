@@ -1,0 +1,256 @@
+//! A compiled pool as a source. In: a pool file, or an executable that holds one. Out: the fused graphs of all buckets with their
+//! weights, and the texts that go into an executable. Promise: what the graphs read is what the pool holds; a damaged or already
+//! quantised pool is refused.
+
+use crate::emit::CARD;
+use crate::error::{Error, Result};
+use crate::graph::eval::{Array, Values};
+use crate::graph::{DType, Def, Tensor, Ty, parse};
+use crate::job::{Job, LOCK, TextFiles, Wish};
+use crate::manifest::{Bucket, Manifest};
+use crate::output::{self, LOCK_MARK};
+use crate::pipeline::BUCKET;
+use crate::plan::{self, BucketGraph, Layout, Lock, Precision, Request, Shaders, scope};
+use crate::quantise::Settings;
+use onnxcast_runtime::weights::Pool;
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// What a pool was packed from.
+pub struct Recast {
+    /// The model's name.
+    pub program: String,
+    pub buckets: Vec<BucketGraph>,
+    pool: PathBuf,
+}
+
+/// Where the rows of a constant lie in the pool.
+#[derive(Clone, Copy)]
+struct Place {
+    tensor: usize,
+    start: usize,
+    bytes: usize,
+    layout: Layout,
+}
+
+fn bad(what: impl Into<String>) -> Error {
+    Error::new("pool", what)
+}
+
+impl Recast {
+    /// Reads and checks a pool; `progress` hears of bytes hashed.
+    pub fn read(path: &Path, progress: &mut dyn FnMut(u64, u64)) -> Result<Recast> {
+        let fail = |e: onnxcast_runtime::error::Error| bad(e.to_string());
+        let pool = Arc::new(Pool::open(path).map_err(fail)?);
+        pool.verify(progress).map_err(fail)?;
+        let placed = |e: Error| e.at(path.display().to_string());
+        let (graphs, lock) = recipe(&pool).map_err(placed)?;
+        let mut buckets = split(&graphs).map_err(placed)?;
+        let places = places(&pool, &buckets, &lock).map_err(placed)?;
+        restore(&mut buckets, &lock, &pool, &places);
+        Ok(Recast { program: pool.index().program.clone(), buckets, pool: path.to_path_buf() })
+    }
+
+    /// The job of casting it as `name` with quantised weights.
+    pub fn job(&self, project: &Path, name: &str) -> Result<Job> {
+        let beside = self.pool.parent().unwrap_or(Path::new("")).to_path_buf();
+        let folders = [beside, output::folder(project, &self.program)];
+        let source = match folders.iter().map(|f| f.join("assets")).find(|f| f.join(CARD).is_file()) {
+            Some(assets) => of_assets(&assets)?,
+            None => of_manifest(project, &self.program)?,
+        };
+        let (card, text, golden) = source;
+        let bucket = |b: &BucketGraph| Bucket {
+            name: b.name.clone(),
+            graph: b.file.clone(),
+            rows: b.rows,
+            dims: BTreeMap::new(),
+        };
+        let manifest = Manifest {
+            name: name.to_string(),
+            title: card.title,
+            source: card.source,
+            licence: card.licence,
+            precision: Precision::Int4,
+            quantise: Settings::default(),
+            context: context(&self.buckets),
+            graphs: BTreeMap::new(),
+            buckets: self.buckets.iter().map(bucket).collect(),
+            text: None,
+            golden: None,
+            sources: BTreeMap::new(),
+            folder: None,
+            homes: vec![],
+            cache: name.to_string(),
+        };
+        let shown = format!("the pool of {}", self.program);
+        let lock = output::folder(project, name).join(LOCK);
+        Ok(Job::of(manifest, shown, (text, golden), Some(lock)))
+    }
+}
+
+/// The graphs' text and the lock in a pool.
+fn recipe(pool: &Pool) -> Result<(String, Lock)> {
+    let Some((graphs, lock)) = pool.graph().split_once(LOCK_MARK) else {
+        return Err(bad("it does not tell which constant lies where").hint("compile the model again"));
+    };
+    let lock = Lock::parse(lock)?;
+    if let Some(how) = &lock.quantise {
+        let what = format!("its weights are quantised already ({how})");
+        return Err(bad(what).hint("give the pool of the model in fp16"));
+    }
+    Ok((graphs.to_string(), lock))
+}
+
+/// The graphs of a pool's text, without data but for the smallest constants.
+fn split(text: &str) -> Result<Vec<BucketGraph>> {
+    let mut out = vec![];
+    for section in text.split(BUCKET).skip(1) {
+        let (head, graph) = section.split_once('\n').unwrap_or((section, ""));
+        let words: Vec<&str> = head.split(", ").collect();
+        let rows = words.get(1).and_then(|w| w.strip_suffix(" rows")?.parse().ok());
+        let file = words.get(2).and_then(|w| w.strip_prefix("graph "));
+        let (Some(rows), Some(file)) = (rows, file) else {
+            return Err(bad(format!("its graph text has a bucket '{head}'")).hint("compile the model again"));
+        };
+        let graph = parse(graph).map_err(|e| e.at(format!("bucket {}", words[0])))?;
+        out.push(BucketGraph { name: words[0].to_string(), file: file.to_string(), rows, graph });
+    }
+    Ok(out)
+}
+
+/// Rows of the cache, where the graphs have one.
+fn context(buckets: &[BucketGraph]) -> Option<usize> {
+    let graph = &buckets.first()?.graph;
+    graph.shape(graph.states.first()?.input).get(2).copied()
+}
+
+/// Where the content of each hash lies, which planning the graphs once more tells.
+fn places(pool: &Pool, buckets: &[BucketGraph], lock: &Lock) -> Result<HashMap<String, Place>> {
+    let halves = pool.index().tensors.iter().any(|t| t.layout == "rows_f16");
+    let precision = if halves { Precision::Fp16 } else { Precision::Fp32 };
+    let (name, context) = (pool.index().program.as_str(), context(buckets));
+    let plan = plan::assemble(&Request { name, precision, context, buckets, lock, select: &Shaders })?;
+    let tensors = &plan.program.tensors;
+    let same = tensors.len() == pool.index().tensors.len()
+        && tensors.iter().zip(&pool.index().tensors).all(|(a, b)| {
+            (&*a.name, &*a.layout, &a.shape[..], a.bytes) == (&*b.name, &*b.layout, &b.shape[..], b.bytes)
+        });
+    if !same {
+        return Err(bad("this compiler would pack it otherwise").hint("compile the model again"));
+    }
+    let mut out = HashMap::new();
+    for (tensor, packed) in plan.pool.iter().enumerate() {
+        let mut start = 0;
+        for (part, hash) in packed.parts.iter().zip(&packed.hashes) {
+            let bytes = packed.layout.bytes(&[part.tensor.len()]) as usize;
+            let place = Place { tensor, start, bytes, layout: packed.layout };
+            // Of two layouts the wider one has more of the content.
+            if packed.layout != Layout::F16 || !out.contains_key(hash) {
+                out.insert(hash.clone(), place);
+            }
+            start += bytes;
+        }
+    }
+    Ok(out)
+}
+
+/// Gives constants their data back. One that no kernel reads stays without.
+fn restore(buckets: &mut [BucketGraph], lock: &Lock, pool: &Arc<Pool>, places: &HashMap<String, Place>) {
+    for b in 0..buckets.len() {
+        let scope = scope(buckets, &buckets[b]);
+        for value in &mut buckets[b].graph.values {
+            let Def::Const(tensor) = &mut value.def else { continue };
+            if !tensor.is_absent() {
+                continue;
+            }
+            let of = |name: &str| places.get(&scope.find(lock, name)?.hash).copied();
+            let name = value.name.as_str();
+            let found = of(name).map(|p| (p, false)).or_else(|| of(&format!("{name}^T")).map(|p| (p, true)));
+            if let Some((place, transposed)) = found {
+                *tensor = stored(pool, place, &value.ty, transposed);
+            }
+        }
+    }
+}
+
+/// A constant of the pool in its own type; `transposed` rows are turned back.
+fn stored(pool: &Arc<Pool>, place: Place, ty: &Ty, transposed: bool) -> Tensor {
+    let (pool, of) = (pool.clone(), ty.clone());
+    let make = move || {
+        let bytes = pool.bytes(place.tensor).get(place.start..place.start + place.bytes).unwrap_or_default();
+        let mut shape = of.shape.clone();
+        if transposed {
+            shape.reverse();
+        }
+        let array = Array::new(of.dtype, shape, values(bytes, place.layout));
+        let rows = array.to_bytes();
+        if transposed { turned(&rows, &array.shape, of.dtype) } else { rows }
+    };
+    let present = Tensor::f32(&[], &[0.0]);
+    Tensor::later(ty.dtype, &present, ty.shape.clone(), make)
+}
+
+fn values(bytes: &[u8], layout: Layout) -> Values {
+    let words = bytes.as_chunks::<4>().0;
+    match layout {
+        Layout::F16 => {
+            Values::F32(bytes.as_chunks::<2>().0.iter().map(|b| half::f16::from_le_bytes(*b).to_f32()).collect())
+        }
+        Layout::I32 => Values::Int(words.iter().map(|b| i64::from(i32::from_le_bytes(*b))).collect()),
+        _ => Values::F32(words.iter().map(|b| f32::from_le_bytes(*b)).collect()),
+    }
+}
+
+/// n rows of k as [k, n].
+fn turned(rows: &[u8], shape: &[usize], dtype: DType) -> Vec<u8> {
+    let (n, k, size) = (shape[0], shape[1], dtype.bytes());
+    let mut out = vec![0; rows.len()];
+    for (i, row) in rows.chunks(k * size).enumerate() {
+        for (j, element) in row.chunks(size).enumerate() {
+            out[(j * n + i) * size..][..size].copy_from_slice(element);
+        }
+    }
+    out
+}
+
+/// What generated/NAME/assets/card.json says.
+#[derive(serde::Deserialize)]
+struct Card {
+    title: String,
+    source: String,
+    licence: String,
+    stops: Option<Vec<u32>>,
+    system: Option<String>,
+}
+
+type Texts = (Card, Option<TextFiles>, Option<Vec<u8>>);
+
+/// The texts that an earlier compile left.
+fn of_assets(folder: &Path) -> Result<Texts> {
+    let file = |name: &str| std::fs::read(folder.join(name)).ok();
+    let place = || folder.join(CARD).display().to_string();
+    let card = file(CARD).ok_or_else(|| bad("cannot be read").at(place()))?;
+    let card: Card = serde_json::from_slice(&card).map_err(|e| bad(e.to_string()).at(place()))?;
+    let text = file("tokenizer.json").map(|tokenizer| TextFiles {
+        tokenizer,
+        config: file("tokenizer_config.json"),
+        template: file("chat_template.jinja"),
+        stops: card.stops.clone().unwrap_or_default(),
+        system: card.system.clone(),
+    });
+    Ok((card, text, file("golden.json")))
+}
+
+/// The texts of a model that has a manifest.
+fn of_manifest(project: &Path, name: &str) -> Result<Texts> {
+    let wish = Wish { project: project.to_path_buf(), name: name.into(), without_weights: true, ..Wish::default() };
+    let job = Job::find(&wish).map_err(|e| {
+        let what = format!("tokenizer and card are neither in generated/{name}/assets nor told by a manifest: {e}");
+        bad(what).hint(format!("keep the pool in generated/{name}, or compile {name} once"))
+    })?;
+    let m = job.manifest;
+    let card = Card { title: m.title, source: m.source, licence: m.licence, stops: None, system: None };
+    Ok((card, job.text, job.golden))
+}

@@ -117,6 +117,23 @@ fn a_stop_text_ends_the_answer_before_it() {
 }
 
 #[test]
+fn a_drawn_answer_is_repeated_by_its_seed_whatever_goes_into_a_submission() {
+    let drawn = |more: &[&str]| -> Value {
+        let line = ["--json", "-n", "40", "--temp", "1.5", "--top-p", "0.95", "--repeat-penalty", "1.1", "hello"];
+        let line: Vec<&str> = line.iter().chain(more).copied().collect();
+        serde_json::from_str(&said(&line, "")).unwrap()
+    };
+    let first = drawn(&[]);
+    let seed = first["sampling"]["seed"].as_u64().unwrap().to_string();
+    for steps in ["1", "2", "7", "32"] {
+        let again = drawn(&["--seed", &seed, "--steps", steps]);
+        assert_eq!(again["tokens"], first["tokens"], "seed {seed}, {steps} steps a submission");
+    }
+    let greedy: Value = serde_json::from_str(&said(&["--json", "-n", "40", "hello"], "")).unwrap();
+    assert_eq!(greedy["sampling"], Value::Null);
+}
+
+#[test]
 fn raw_prompts_skip_the_template() {
     let ids = |args: &[&str]| serde_json::from_str::<Value>(&said(args, "")).unwrap()["prompt_ids"].clone();
     assert_eq!(ids(&["--json", "-n", "1", "--raw", "list"]), serde_json::json!([75, 274, 83]));
@@ -228,6 +245,9 @@ fn bench_prints_a_row_for_each_test_in_every_form() {
     assert!(
         rows[1]["weight_bytes_per_token"].as_f64().unwrap() > 1e5 && rows[1]["seconds"].as_array().unwrap().len() == 2
     );
+    // Four token ids and, once, how far the sampler came: 4 words.
+    let bus = |way: &str| rows[1][way].as_f64().unwrap();
+    assert_eq!((bus("host_to_device_bytes_per_token"), bus("device_to_host_bytes_per_token")), (0.0, 8.0));
     // `info` foretells what is allocated, and nothing is kept of what loading took.
     let info: Value = serde_json::from_str(&said(&["info", "--json"], "")).unwrap();
     let (foretold, memory) = (info["memory"]["total_bytes"].as_f64().unwrap(), &rows[1]["memory"]);

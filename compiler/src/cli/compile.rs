@@ -9,7 +9,7 @@ use crate::quantise::Settings;
 use crate::recast::Recast;
 use crate::{output, pipeline};
 use onnxcast_runtime::memory::human;
-use onnxcast_runtime::program::{Bucket, Program};
+use onnxcast_runtime::program::{Bucket, Part, Program};
 use onnxcast_runtime::weights::{Pool, append};
 use std::path::Path;
 
@@ -64,8 +64,10 @@ pub fn quantize(pool: &Path, name: &str, change: &dyn Fn(&mut Settings)) -> Resu
 /// What the program is made of.
 fn summary(p: &Program) -> String {
     let bucket = |b: &Bucket| {
-        let count: usize = b.blocks.iter().map(|k| k.table.len() * k.dispatches.len()).sum();
-        let printed: usize = b.blocks.iter().map(|k| k.dispatches.len()).sum();
+        // Of a greedy run; one that draws has another sampler.
+        let blocks = || b.blocks.iter().filter(|k| Part::Whole.has(k.phase));
+        let count: usize = blocks().map(|k| k.table.len() * k.dispatches.len()).sum();
+        let printed: usize = blocks().map(|k| k.dispatches.len()).sum();
         format!("{} {count} dispatches in {printed} rows, arena {}", b.name, human(b.arena_bytes))
     };
     let buckets: Vec<String> = p.buckets.iter().map(bucket).collect();

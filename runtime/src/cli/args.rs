@@ -32,7 +32,7 @@ pub struct Args {
     pub prompt: Prompt,
     #[command(flatten)]
     pub answer: Answer,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "Device")]
     pub engine: Engine,
     /// List the Vulkan devices and exit
     #[arg(long)]

@@ -9,10 +9,10 @@ mod tests;
 mod walk;
 
 use super::settings::Method;
-use super::{Encoding, Group, Role, Strategy, Use};
-use crate::error::Result;
-use crate::graph::Tensor;
+use super::{Encoding, Group, Role, Strategy};
+use crate::error::{Error, Result};
 use crate::graph::quant::{Encoded, Fit, Quant, Zero};
+use crate::graph::{Graph, Tensor};
 use crate::plan::BucketGraph;
 use ndarray::ArrayView2;
 use ndarray::linalg::general_mat_mul;
@@ -31,7 +31,10 @@ pub struct Calibrated {
     method: Method,
     /// Output error above which a group gets more bits.
     guard: f64,
-    walk: Option<(usize, Walk)>,
+    /// The bucket that runs, as it was before anything was quantised.
+    bucket: usize,
+    exact: Graph,
+    walk: Walk,
 }
 
 impl Calibrated {
@@ -39,40 +42,51 @@ impl Calibrated {
     pub fn new(tokens: Vec<u32>, method: Method, guard: f64, buckets: &[BucketGraph]) -> Result<Calibrated> {
         let mut order: Vec<usize> = (0..buckets.len()).collect();
         order.sort_by_key(|&i| std::cmp::Reverse(buckets[i].rows));
-        let mut walk = None;
-        for (i, bucket) in order.iter().filter_map(|&i| Some((i, buckets.get(i)?))) {
-            match Walk::new(bucket.graph.clone(), &tokens) {
-                Ok(found) => {
-                    walk = Some((i, found));
-                    break;
-                }
-                Err(e) if i == order[order.len() - 1] => return Err(e.at(format!("bucket {}", bucket.name))),
-                Err(_) => {}
+        let mut refused = Error::new("calibration", "there is no bucket");
+        for bucket in order {
+            let exact = buckets[bucket].graph.clone();
+            match Walk::new(exact.clone(), &tokens) {
+                Ok(walk) => return Ok(Calibrated { tokens, method, guard, bucket, exact, walk }),
+                Err(e) => refused = e,
             }
         }
-        Ok(Calibrated { tokens, method, guard, walk })
+        Err(refused)
     }
 
     /// From here on the walk computes with what was chosen.
     fn settle(&mut self, group: &Group, encoded: &Encoded) {
-        let Some((bucket, walk)) = &mut self.walk else { return };
         let parts = group.split(encoded);
-        for at in group.uses.iter().filter(|u| u.bucket == *bucket) {
+        for at in group.uses.iter().filter(|u| u.bucket == self.bucket) {
             for (part, encoded) in at.parts.iter().zip(&parts) {
-                walk.replace(part.value, Tensor::quantised(encoded.clone(), part.transposed));
+                self.walk.replace(part.value, Tensor::quantised(encoded.clone(), part.transposed));
             }
         }
+    }
+
+    /// What the group is multiplied with; none where this bucket does not multiply with it, or eight bits make it needless.
+    fn inputs(&mut self, group: &Group, quant: Quant) -> Result<Option<Inputs>> {
+        let product = group.uses.iter().find(|u| u.bucket == self.bucket && u.input.is_some());
+        let x = match (product, group.role) {
+            (Some(at), Role::Linear) => self.walk.multiplied(at.node)?,
+            // Lookup and head share codes, which the first layer needs: the head's inputs are those of the exact model.
+            (Some(at), Role::Table) if quant.bits < 8 => {
+                Walk::new(self.exact.clone(), &self.tokens)?.multiplied(at.node)?
+            }
+            _ => return Ok(None),
+        };
+        let importance = moments::squares(&x, group.k);
+        Ok(Some(Inputs { x, importance }))
     }
 
     /// Codes in `quant`, and their output error.
     fn codes(&self, group: &Group, rows: &[f32], quant: Quant, inputs: &Inputs) -> Result<(Encoded, f64)> {
         let (n, k) = (group.n(), group.k);
         let encoded = match self.method {
-            Method::Gptq if quant.bits == 4 => {
+            Method::Gptq if quant.bits == 4 && group.role == Role::Linear => {
                 compensate::compensate(rows, n, k, quant, &moments::second(&inputs.x, k), TRUST)?
             }
             Method::Nearest => Encoded::nearest(rows, n, k, quant, &Fit::default())?,
-            _ => Encoded::nearest(rows, n, k, quant, &Fit { importance: &inputs.squares, ..Fit::default() })?,
+            _ => Encoded::nearest(rows, n, k, quant, &Fit { importance: &inputs.importance, ..Fit::default() })?,
         };
         let error = output_error(&inputs.sample(k), k, rows, &encoded.decode());
         Ok((encoded, error))
@@ -82,7 +96,8 @@ impl Calibrated {
 /// What a group's rows are multiplied with, [tokens][k].
 struct Inputs {
     x: Vec<f32>,
-    squares: Vec<f32>,
+    /// How much an error of each column counts.
+    importance: Vec<f32>,
 }
 
 impl Inputs {
@@ -100,15 +115,11 @@ impl Strategy for Calibrated {
     }
 
     fn encode(&mut self, group: &Group, rows: &[f32], quant: Quant) -> Result<Encoding> {
-        let here = |u: &&Use| u.input.is_some() && self.walk.as_ref().is_some_and(|(bucket, _)| *bucket == u.bucket);
-        let at = group.uses.iter().find(here).map(|u| u.node);
-        let (Role::Linear, Some(at), Some((_, walk))) = (group.role, at, &mut self.walk) else {
+        let Some(inputs) = self.inputs(group, quant)? else {
             let encoded = Encoded::nearest(rows, group.n(), group.k, quant, &Fit::default())?;
             self.settle(group, &encoded);
             return Ok(Encoding::from(encoded));
         };
-        let x = walk.multiplied(at)?;
-        let inputs = Inputs { squares: moments::squares(&x, group.k), x };
         let (mut encoded, first) = self.codes(group, rows, quant, &inputs)?;
         let (mut error, mut why) = (first, String::new());
         if first > self.guard && quant.bits < 8 {

@@ -313,3 +313,19 @@ fn what_a_text_cannot_drive_is_rounded_to_nearest_and_says_so() {
     let missing = Settings { calibration: Some("no/such.txt".into()), ..forced };
     assert!(name(&missing).unwrap_err().to_string().contains("no/such.txt"));
 }
+
+#[test]
+fn a_table_of_four_bits_is_measured_on_the_head_s_inputs_and_guarded_too() {
+    let mut graph = decoder(1.0);
+    let find = |graph: &Graph, name: &str| ValueId(graph.values.iter().position(|v| v.name == name).unwrap() as u32);
+    // The head is the table.
+    let (head, table) = (node(&graph, "logits"), find(&graph, "table"));
+    graph.nodes[head].inputs[1] = Some(table);
+    let settings = Settings { table_bits: 4, ..Settings::default() };
+    let row = |settings: &Settings| quantised(graph.clone(), settings, Method::Gptq, tokens(40)).1.rows[0].clone();
+    let four = row(&settings);
+    assert_eq!((four.name.as_str(), four.quant.map(|q| q.bits)), ("table", Some(4)));
+    assert!(four.output_error.is_some_and(|e| e > 0.01 && e < 0.2), "{four:?}");
+    let eight = row(&Settings { guard: four.output_error.unwrap() * 0.9, ..settings });
+    assert_eq!(eight.quant.map(|q| q.bits), Some(8), "{eight:?}");
+}

@@ -11,6 +11,7 @@ use onnxcast_runtime::engine::{self, Engine};
 use onnxcast_runtime::npz;
 use onnxcast_runtime::program::Kernel;
 use onnxcast_runtime::recorder::{Code, Part, RecordOptions};
+use onnxcast_runtime::sampling::Sampling;
 use onnxcast_runtime::session::{self, Session};
 use onnxcast_runtime::step::Step;
 use onnxcast_runtime::weights::WeightSource;
@@ -102,8 +103,9 @@ fn generate(engine: &mut Engine, context: u32, prompt: &[u32], count: u32) -> Ve
             rows: piece.len() as u32,
             done: 0,
             produced: 0,
-            limit: count,
+            limit: count + 1,
             context,
+            draw: Sampling::default().draw(),
             ..bytemuck::Zeroable::zeroed()
         };
         engine.set_step(&step).unwrap();
@@ -199,6 +201,8 @@ fn tiny_bits(device: &Device, record: RecordOptions) -> Vec<u32> {
     let mut engine = open_on(device, plan, options);
     let prompt: Vec<u32> = (3..40).collect();
     let steps = generate(&mut engine, 64, &prompt, 12);
+    engine.run(1, Part::Drawn).unwrap();
+    assert_eq!(engine.step().unwrap().produced, 13);
     engine.check_guards().unwrap();
     steps.iter().flat_map(|(_, logits)| logits.iter().map(|x| x.to_bits())).collect()
 }

@@ -40,7 +40,9 @@ fn write(project: &Path, job: &Job, compiled: &Compiled, progress: &Progress) ->
     progress.say(&summary(&compiled.plan.program));
     let name = &job.manifest.name;
     if let Some(said) = compiled.report.summary() {
-        progress.say(&format!("{said}; generated/{name}/{} has every matrix", output::REPORT));
+        let more = output::folder(project, name).join(output::REPORT).is_file();
+        let more = if more { format!("; generated/{name}/{} has every matrix", output::REPORT) } else { String::new() };
+        progress.say(&(said + &more));
     }
     let pool = if job.without_weights { "without weights".into() } else { format!("pool of {}", human(bytes)) };
     progress.say(&format!("wrote generated/{name}, {pool}"));

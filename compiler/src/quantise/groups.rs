@@ -138,11 +138,11 @@ fn is_f32(graph: &Graph, value: ValueId) -> bool {
 /// f32 or from a pool in fp16.
 pub fn halve(buckets: &mut [BucketGraph]) -> Result<()> {
     let mut done: HashMap<(*const u8, usize), Tensor> = HashMap::new();
-    for b in 0..buckets.len() {
-        for at in 0..buckets[b].graph.nodes.len() {
-            let Some((at, _)) = of_node(&buckets[b].graph, b, at) else { continue };
+    for (b, bucket) in buckets.iter_mut().enumerate() {
+        for at in 0..bucket.graph.nodes.len() {
+            let Some((at, _)) = of_node(&bucket.graph, b, at) else { continue };
             for part in at.parts {
-                let value = &mut buckets[b].graph.values[part.value.0 as usize];
+                let value = &mut bucket.graph.values[part.value.0 as usize];
                 let Def::Const(tensor) = &mut value.def else { continue };
                 if tensor.dtype == DType::F16 || tensor.is_absent() {
                     continue;

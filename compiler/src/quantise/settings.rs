@@ -117,7 +117,7 @@ impl Settings {
                 return Err(format!("{key} is {group}; 32, 64 and 128 are possible"));
             }
         }
-        if self.tokens == 0 || !(self.guard > 0.0) {
+        if self.tokens == 0 || self.guard.is_nan() || self.guard <= 0.0 {
             return Err(format!("tokens = {} and guard = {}; both must be above zero", self.tokens, self.guard));
         }
         Ok(())

@@ -62,11 +62,11 @@ impl Plane<'_> {
         let (mut errors, mut owed) = (vec![0.0f32; n * k], vec![0.0f32; n * k]);
         let mut costs = vec![0.0f64; n];
         for from in (0..k).step_by(group) {
-            for r in 0..n {
+            for (r, cost) in costs.iter_mut().enumerate() {
                 let at = r * k + from;
                 let grid = &mut out.grids[r * (k / group) + from / group];
                 let mut part = Columns { owed: &mut owed[at..at + group], errors: &mut errors[at..at + group] };
-                costs[r] += self.group(from, &rows[at..at + group], grid, &mut out.codes[at..at + group], &mut part);
+                *cost += self.group(from, &rows[at..at + group], grid, &mut out.codes[at..at + group], &mut part);
             }
             self.carry(from..from + group, &errors, &mut owed);
         }
@@ -119,9 +119,9 @@ impl Plane<'_> {
             let to = from + usize::from(self.quant.group);
             self.carry(from..to, &errors, &mut left);
             for (errors, left) in errors.chunks_exact(k).zip(left.chunks_exact_mut(k)) {
-                for i in from..to {
+                for (i, error) in errors.iter().enumerate().take(to).skip(from) {
                     let v = &self.v[i * k + from..][..to - from];
-                    left[from..to].iter_mut().zip(v).skip(i - from).for_each(|(o, v)| *o += errors[i] * v);
+                    left[from..to].iter_mut().zip(v).skip(i - from).for_each(|(o, v)| *o += error * v);
                 }
             }
         }

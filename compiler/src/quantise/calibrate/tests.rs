@@ -189,7 +189,7 @@ fn quantised(graph: Graph, settings: &Settings, method: Method, ids: Vec<u32>) -
 fn chunk_by_chunk(graph: &Graph, ids: &[u32], down: usize) -> Vec<f32> {
     let find = |name: &str| ValueId(graph.values.iter().position(|v| v.name == name).unwrap() as u32);
     let h = graph.nodes[down].input(0).unwrap();
-    let [kc, vc] = ["kc", "vc"].map(|n| find(n));
+    let [kc, vc] = ["kc", "vc"].map(find);
     let mut caches = [kc, vc].map(|v| Array::zeros(graph.ty(v)));
     let mut out = vec![];
     for (i, ids) in ids.chunks(4).enumerate() {

@@ -129,14 +129,20 @@ impl Call<'_> {
     fn reference(&self, options: &args::Verify) -> Result<Option<Golden>> {
         let synthetic = self.flags.weights.as_deref().is_some_and(|w| w.starts_with("synthetic:"));
         let absent = options.golden.is_none() && self.model.golden.is_none();
-        let why = match (synthetic, absent) {
-            (true, _) => "synthetic weights have no reference",
-            (_, true) => "this model was built without a golden file",
+        let coarser = self.model.card.precision == "int4" && options.golden.is_none() && options.bound.is_none();
+        let (why, hint) = match (synthetic, absent, coarser) {
+            (true, ..) => ("synthetic weights have no reference", "add --lengths"),
+            (_, true, _) => {
+                let hint = "give one with --golden (see docs/golden.md), or --lengths";
+                ("this model was built without a golden file", hint)
+            }
+            (.., true) => {
+                let hint = "see what that costs with eval-ppl --against, or give --bound X, --golden FILE or --lengths";
+                ("the golden file is of the weights before they were quantised", hint)
+            }
             _ => return self.golden(options.golden.as_deref()).map(Some),
         };
         if !options.lengths {
-            let hint =
-                if synthetic { "add --lengths" } else { "give one with --golden (see docs/golden.md), or --lengths" };
             return Err(Error::usage(why).at("verify").hint(hint));
         }
         remark(&format!("{why}: its cases are skipped"));

@@ -36,14 +36,13 @@ const ATTEND_F16_M1_H14_2_D64_C256: u32 = 2;
 const MATVEC_F16_M1_K896_N896_ADD: u32 = 3;
 const GATED_MATVEC_F16_M1_K896_N4864_RMS_SILU: u32 = 4;
 const MATVEC_F16_M1_K4864_N896_ADD: u32 = 5;
-const LAST_ROW_F32_M1_K896: u32 = 6;
-const MATVEC_F16_M1_K896_N151936_RMS: u32 = 7;
-const ARGMAX_F32_N151936: u32 = 8;
-const NEXT_TOKEN_N151936: u32 = 9;
-const DRAW_SCALE_N151936: u32 = 10;
-const DRAW_SEARCH_N151936: u32 = 11;
-const DRAW_SUM_N151936: u32 = 12;
-const DRAW_PICK_N151936: u32 = 13;
+const MATVEC_F16_M1_K896_N151936_RMS: u32 = 6;
+const ARGMAX_F32_N151936: u32 = 7;
+const NEXT_TOKEN_N151936: u32 = 8;
+const DRAW_SCALE_N151936: u32 = 9;
+const DRAW_SEARCH_N151936: u32 = 10;
+const DRAW_SUM_N151936: u32 = 11;
+const DRAW_PICK_N151936: u32 = 12;
 
 static KERNELS: &[Kernel] = &[
     kernel!(
@@ -54,38 +53,37 @@ static KERNELS: &[Kernel] = &[
         "qkv_f16_m1_k896_h14_2_d64_c256_rms", "qkv.comp", args 12, writes 28, [M = "1", K
         = "896", HQ = "14", HKV = "2", D = "64", C = "256", WEIGHT_BITS = "16", KV_BITS =
         "16", BIAS = "1", ROTARY = "64", TABLE = "256", INTERLEAVED = "0", QUADS = "1",
-        POS_WORD = "0", ROWS_WORD = "1", LIVE = "1", THREAD_ROWS = "0", LOCAL = "32",
-        UNITS = "1", NORM = "1", EPS = "1e-6", HALVES = "0"]
+        POS_WORD = "0", ROWS_WORD = "1", LIVE = "1", THREAD_ROWS = "0", LOCAL = "112",
+        SLOTS = "112", UNITS = "1", NORM = "1", EPS = "1e-6", HALVES = "0"]
     ),
     kernel!(
-        "attend_f16_m1_h14_2_d64_c256", "cached_attention.comp", args 6, writes 8, [M =
-        "1", HQ = "14", HKV = "2", D = "64", C = "256", KV_BITS = "16", SCALE = "0.125",
-        WINDOW = "0", POS_WORD = "0", QUERY_ROWS = "1", LOCAL = "64", LIVE = "1"]
+        "attend_f16_m1_h14_2_d64_c256", "split_attention.comp", args 6, writes 8, [HQ =
+        "14", HKV = "2", D = "64", C = "256", KV_BITS = "16", SCALE = "0.125", WINDOW =
+        "0", POS_WORD = "0", LOCAL = "128", KEYS = "8", SPLITS = "1", LIVE = "1"]
     ),
     kernel!(
         "matvec_f16_m1_k896_n896_add", "linear.comp", args 5, writes 4, [M = "1", K =
         "896", N = "896", WEIGHT_BITS = "16", ACT = "0", BIAS = "0", RESIDUAL = "1", LIVE
-        = "1", THREAD_ROWS = "0", LOCAL = "32", UNITS = "1", NORM = "0", EPS = "0.0",
-        HALVES = "0"]
+        = "1", THREAD_ROWS = "0", LOCAL = "112", SLOTS = "112", UNITS = "1", NORM = "0",
+        EPS = "0.0", HALVES = "0"]
     ),
     kernel!(
         "gated_matvec_f16_m1_k896_n4864_rms_silu", "gated_linear.comp", args 5, writes 4,
         [M = "1", K = "896", N = "4864", WEIGHT_BITS = "16", ACT = "15", LIVE = "1",
-        THREAD_ROWS = "0", LOCAL = "32", UNITS = "1", NORM = "1", EPS = "1e-6", HALVES =
-        "0"]
+        THREAD_ROWS = "0", LOCAL = "224", SLOTS = "56", UNITS = "4", NORM = "1", EPS =
+        "1e-6", HALVES = "0"]
     ),
     kernel!(
         "matvec_f16_m1_k4864_n896_add", "linear.comp", args 5, writes 4, [M = "1", K =
         "4864", N = "896", WEIGHT_BITS = "16", ACT = "0", BIAS = "0", RESIDUAL = "1",
-        LIVE = "1", THREAD_ROWS = "0", LOCAL = "32", UNITS = "1", NORM = "0", EPS =
-        "0.0", HALVES = "0"]
+        LIVE = "1", THREAD_ROWS = "0", LOCAL = "304", SLOTS = "304", UNITS = "1", NORM =
+        "0", EPS = "0.0", HALVES = "0"]
     ),
-    kernel!("last_row_f32_m1_k896", "last_row.comp", args 3, writes 4, [M = "1", K = "896", ROWS_WORD = "1"]),
     kernel!(
         "matvec_f16_m1_k896_n151936_rms", "linear.comp", args 5, writes 4, [M = "1", K =
         "896", N = "151936", WEIGHT_BITS = "16", ACT = "0", BIAS = "0", RESIDUAL = "0",
-        LIVE = "1", THREAD_ROWS = "0", LOCAL = "32", UNITS = "1", NORM = "1", EPS =
-        "1e-6", HALVES = "0"]
+        LIVE = "1", THREAD_ROWS = "0", LOCAL = "224", SLOTS = "112", UNITS = "4", NORM =
+        "1", EPS = "1e-6", HALVES = "0"]
     ),
     kernel!("argmax_f32_n151936", "argmax.comp", args 3, writes 2, [V = "151936", SLICE = "1280", LOCAL = "256"]),
     kernel!("next_token_n151936", "next_token.comp", args 5, writes 30, [V = "151936", PARTS = "119", LOCAL = "256"]),
@@ -717,7 +715,7 @@ static BUCKET_DECODE_1_ROWS: &[Dispatch] = &[
         Step, Arena(0)], +, "/model/layers.{l}/Add [1, 1, 896]"
     ),
     row!(
-        GATED_MATVEC_F16_M1_K896_N4864_RMS_SILU, [2432, 1, 1], [Arena(3584), Column(6),
+        GATED_MATVEC_F16_M1_K896_N4864_RMS_SILU, [608, 1, 1], [Arena(3584), Column(6),
         Arena(7168), Step, Column(7)], +, "/model/layers.{l}/mlp/Mul [1, 1, 4864]"
     ),
     row!(
@@ -728,10 +726,9 @@ static BUCKET_DECODE_1_ROWS: &[Dispatch] = &[
 
 static BUCKET_DECODE_2_TABLE: &[List<Arg>] = &[columns!()];
 static BUCKET_DECODE_2_ROWS: &[Dispatch] = &[
-    row!(LAST_ROW_F32_M1_K896, [14, 1, 1], [Arena(0), Step, Arena(3584)], +, "last_row [1, 1, 896]"),
     row!(
-        MATVEC_F16_M1_K896_N151936_RMS, [37984, 1, 1], [Arena(3584), Weight(0), Logits,
-        Step, Weight(171)], +, "/lm_head/MatMul [1, 1, 151936]"
+        MATVEC_F16_M1_K896_N151936_RMS, [9496, 1, 1], [Arena(0), Weight(0), Logits, Step,
+        Weight(171)], +, "/lm_head/MatMul [1, 1, 151936]"
     ),
 ];
 

@@ -53,7 +53,6 @@ const ATTEND_F16_M1_H14_2_D64_C1024: u32 = 19;
 const MATVEC_F16_M1_K896_N896_ADD: u32 = 20;
 const GATED_MATVEC_F16_M1_K896_N4864_RMS_SILU: u32 = 21;
 const MATVEC_F16_M1_K4864_N896_ADD: u32 = 22;
-const LAST_ROW_F32_M1_K896: u32 = 23;
 
 static KERNELS: &[Kernel] = &[
     kernel!(
@@ -70,9 +69,9 @@ static KERNELS: &[Kernel] = &[
         "256", K = "896", HQ = "14", HKV = "2", D = "64", C = "1024", WEIGHT_BITS = "16",
         KV_BITS = "16", BIAS = "1", ROTARY = "64", TABLE = "1024", INTERLEAVED = "0",
         QUADS = "1", POS_WORD = "0", ROWS_WORD = "1", LIVE = "1", THREAD_ROWS = "8",
-        LOCAL = "64", UNITS = "1", NORM = "1", EPS = "1e-6", HALVES = "2"], matrix[MATRIX
-        = "1", ROWS = "256", TILE_M = "32", TILE_N = "64", TILE_K = "64", PARTS_M = "1",
-        PARTS_N = "2", PARTS_K = "4"]
+        LOCAL = "64", NORM = "1", EPS = "1e-6", HALVES = "2"], matrix[MATRIX = "1", ROWS
+        = "256", TILE_M = "32", TILE_N = "64", TILE_K = "64", PARTS_M = "1", PARTS_N =
+        "2", PARTS_K = "4"]
     ),
     kernel!(
         "attend_f16_m256_h14_2_d64_c1024", "cached_attention.comp", args 6, writes 8, [M
@@ -88,16 +87,16 @@ static KERNELS: &[Kernel] = &[
     kernel!(
         "matmul_f16_m256_k896_n896_add", "linear.comp", args 6, writes 4, [M = "256", K =
         "896", N = "896", WEIGHT_BITS = "16", ACT = "0", BIAS = "0", RESIDUAL = "1", LIVE
-        = "1", THREAD_ROWS = "8", LOCAL = "64", UNITS = "1", NORM = "0", EPS = "0.0",
-        HALVES = "2"], matrix[MATRIX = "1", ROWS = "256", TILE_M = "32", TILE_N = "64",
-        TILE_K = "64", PARTS_M = "1", PARTS_N = "2", PARTS_K = "4"]
+        = "1", THREAD_ROWS = "8", LOCAL = "64", NORM = "0", EPS = "0.0", HALVES = "2"],
+        matrix[MATRIX = "1", ROWS = "256", TILE_M = "32", TILE_N = "64", TILE_K = "64",
+        PARTS_M = "1", PARTS_N = "2", PARTS_K = "4"]
     ),
     kernel!(
         "gated_matmul_f16_m256_k896_n4864_rms_silu", "gated_linear.comp", args 6, writes
         4, [M = "256", K = "896", N = "4864", WEIGHT_BITS = "16", ACT = "15", LIVE = "1",
-        THREAD_ROWS = "8", LOCAL = "64", UNITS = "1", NORM = "1", EPS = "1e-6", HALVES =
-        "2"], matrix[MATRIX = "1", ROWS = "256", TILE_M = "128", TILE_N = "128", TILE_K =
-        "32", PARTS_M = "2", PARTS_N = "4", PARTS_K = "1"]
+        THREAD_ROWS = "8", LOCAL = "64", NORM = "1", EPS = "1e-6", HALVES = "2"],
+        matrix[MATRIX = "1", ROWS = "256", TILE_M = "128", TILE_N = "128", TILE_K = "32",
+        PARTS_M = "2", PARTS_N = "4", PARTS_K = "1"]
     ),
     kernel!(
         "halves_m256_k4864", "halves.comp", args 3, writes 2, [M = "256", K = "4864",
@@ -107,16 +106,16 @@ static KERNELS: &[Kernel] = &[
     kernel!(
         "matmul_f16_m256_k4864_n896_add", "linear.comp", args 6, writes 4, [M = "256", K
         = "4864", N = "896", WEIGHT_BITS = "16", ACT = "0", BIAS = "0", RESIDUAL = "1",
-        LIVE = "1", THREAD_ROWS = "8", LOCAL = "64", UNITS = "1", NORM = "0", EPS =
-        "0.0", HALVES = "2"], matrix[MATRIX = "1", ROWS = "256", TILE_M = "32", TILE_N =
-        "64", TILE_K = "64", PARTS_M = "1", PARTS_N = "2", PARTS_K = "4"]
+        LIVE = "1", THREAD_ROWS = "8", LOCAL = "64", NORM = "0", EPS = "0.0", HALVES =
+        "2"], matrix[MATRIX = "1", ROWS = "256", TILE_M = "32", TILE_N = "64", TILE_K =
+        "64", PARTS_M = "1", PARTS_N = "2", PARTS_K = "4"]
     ),
     kernel!("last_row_f32_m256_k896", "last_row.comp", args 3, writes 4, [M = "256", K = "896", ROWS_WORD = "1"]),
     kernel!(
         "matvec_f16_m1_k896_n151936_rms", "linear.comp", args 5, writes 4, [M = "1", K =
         "896", N = "151936", WEIGHT_BITS = "16", ACT = "0", BIAS = "0", RESIDUAL = "0",
-        LIVE = "1", THREAD_ROWS = "0", LOCAL = "32", UNITS = "1", NORM = "1", EPS =
-        "1e-6", HALVES = "0"]
+        LIVE = "1", THREAD_ROWS = "0", LOCAL = "224", SLOTS = "112", UNITS = "4", NORM =
+        "1", EPS = "1e-6", HALVES = "0"]
     ),
     kernel!("argmax_f32_n151936", "argmax.comp", args 3, writes 2, [V = "151936", SLICE = "1280", LOCAL = "256"]),
     kernel!("next_token_n151936", "next_token.comp", args 5, writes 30, [V = "151936", PARTS = "119", LOCAL = "256"]),
@@ -145,32 +144,32 @@ static KERNELS: &[Kernel] = &[
         K = "896", HQ = "14", HKV = "2", D = "64", C = "1024", WEIGHT_BITS = "16",
         KV_BITS = "16", BIAS = "1", ROTARY = "64", TABLE = "1024", INTERLEAVED = "0",
         QUADS = "1", POS_WORD = "0", ROWS_WORD = "1", LIVE = "1", THREAD_ROWS = "0",
-        LOCAL = "32", UNITS = "1", NORM = "1", EPS = "1e-6", HALVES = "0"]
+        LOCAL = "112", SLOTS = "112", UNITS = "1", NORM = "1", EPS = "1e-6", HALVES =
+        "0"]
     ),
     kernel!(
-        "attend_f16_m1_h14_2_d64_c1024", "cached_attention.comp", args 6, writes 8, [M =
-        "1", HQ = "14", HKV = "2", D = "64", C = "1024", KV_BITS = "16", SCALE = "0.125",
-        WINDOW = "0", POS_WORD = "0", QUERY_ROWS = "1", LOCAL = "64", LIVE = "1"]
+        "attend_f16_m1_h14_2_d64_c1024", "split_attention.comp", args 8, writes 104, [HQ
+        = "14", HKV = "2", D = "64", C = "1024", KV_BITS = "16", SCALE = "0.125", WINDOW
+        = "0", POS_WORD = "0", LOCAL = "128", KEYS = "8", SPLITS = "4", LIVE = "1"]
     ),
     kernel!(
         "matvec_f16_m1_k896_n896_add", "linear.comp", args 5, writes 4, [M = "1", K =
         "896", N = "896", WEIGHT_BITS = "16", ACT = "0", BIAS = "0", RESIDUAL = "1", LIVE
-        = "1", THREAD_ROWS = "0", LOCAL = "32", UNITS = "1", NORM = "0", EPS = "0.0",
-        HALVES = "0"]
+        = "1", THREAD_ROWS = "0", LOCAL = "112", SLOTS = "112", UNITS = "1", NORM = "0",
+        EPS = "0.0", HALVES = "0"]
     ),
     kernel!(
         "gated_matvec_f16_m1_k896_n4864_rms_silu", "gated_linear.comp", args 5, writes 4,
         [M = "1", K = "896", N = "4864", WEIGHT_BITS = "16", ACT = "15", LIVE = "1",
-        THREAD_ROWS = "0", LOCAL = "32", UNITS = "1", NORM = "1", EPS = "1e-6", HALVES =
-        "0"]
+        THREAD_ROWS = "0", LOCAL = "224", SLOTS = "56", UNITS = "4", NORM = "1", EPS =
+        "1e-6", HALVES = "0"]
     ),
     kernel!(
         "matvec_f16_m1_k4864_n896_add", "linear.comp", args 5, writes 4, [M = "1", K =
         "4864", N = "896", WEIGHT_BITS = "16", ACT = "0", BIAS = "0", RESIDUAL = "1",
-        LIVE = "1", THREAD_ROWS = "0", LOCAL = "32", UNITS = "1", NORM = "0", EPS =
-        "0.0", HALVES = "0"]
+        LIVE = "1", THREAD_ROWS = "0", LOCAL = "304", SLOTS = "304", UNITS = "1", NORM =
+        "0", EPS = "0.0", HALVES = "0"]
     ),
-    kernel!("last_row_f32_m1_k896", "last_row.comp", args 3, writes 4, [M = "1", K = "896", ROWS_WORD = "1"]),
 ];
 
 static TENSORS: &[Tensor] = &[
@@ -613,6 +612,7 @@ static STATES: &[State] = &[
     state!("past_key_values.22.value", 262144, [1, 2, 1024, 64], Elem::F16),
     state!("past_key_values.23.key", 262144, [1, 2, 1024, 64], Elem::F16),
     state!("past_key_values.23.value", 262144, [1, 2, 1024, 64], Elem::F16),
+    state!("counters", 56, [14], Elem::U32),
 ];
 
 static BUCKETS: &[Bucket] = &[
@@ -824,7 +824,7 @@ static BUCKET_PREFILL_2_TABLE: &[List<Arg>] = &[columns!()];
 static BUCKET_PREFILL_2_ROWS: &[Dispatch] = &[
     row!(LAST_ROW_F32_M256_K896, [14, 1, 1], [Arena(0), Step, Arena(917504)], +, "last_row [1, 1, 896]"),
     row!(
-        MATVEC_F16_M1_K896_N151936_RMS, [37984, 1, 1], [Arena(917504), Weight(0), Logits,
+        MATVEC_F16_M1_K896_N151936_RMS, [9496, 1, 1], [Arena(917504), Weight(0), Logits,
         Step, Weight(171)], +, "/lm_head/MatMul [1, 1, 151936]"
     ),
 ];
@@ -1022,15 +1022,16 @@ static BUCKET_DECODE_1_ROWS: &[Dispatch] = &[
         Weight(4), Weight(5)], +, "/model/layers.{l}/self_attn/Add [1, 14, 1, 64]"
     ),
     row!(
-        ATTEND_F16_M1_H14_2_D64_C1024, [14, 1, 1], [Arena(3584), Column(1), Column(2),
-        Arena(7168), Step, Step], +, "/model/layers.{l}/self_attn/MatMul_1 [1, 1, 896]"
+        ATTEND_F16_M1_H14_2_D64_C1024, [14, 4, 1], [Arena(3584), Column(1), Column(2),
+        Arena(7168), Step, Arena(10752), Arg::State(48), Step], +,
+        "/model/layers.{l}/self_attn/MatMul_1 [1, 1, 896]"
     ),
     row!(
         MATVEC_F16_M1_K896_N896_ADD, [224, 1, 1], [Arena(7168), Column(5), Arena(3584),
         Step, Arena(0)], +, "/model/layers.{l}/Add [1, 1, 896]"
     ),
     row!(
-        GATED_MATVEC_F16_M1_K896_N4864_RMS_SILU, [2432, 1, 1], [Arena(3584), Column(6),
+        GATED_MATVEC_F16_M1_K896_N4864_RMS_SILU, [608, 1, 1], [Arena(3584), Column(6),
         Arena(7168), Step, Column(7)], +, "/model/layers.{l}/mlp/Mul [1, 1, 4864]"
     ),
     row!(
@@ -1041,10 +1042,9 @@ static BUCKET_DECODE_1_ROWS: &[Dispatch] = &[
 
 static BUCKET_DECODE_2_TABLE: &[List<Arg>] = &[columns!()];
 static BUCKET_DECODE_2_ROWS: &[Dispatch] = &[
-    row!(LAST_ROW_F32_M1_K896, [14, 1, 1], [Arena(0), Step, Arena(3584)], +, "last_row [1, 1, 896]"),
     row!(
-        MATVEC_F16_M1_K896_N151936_RMS, [37984, 1, 1], [Arena(3584), Weight(0), Logits,
-        Step, Weight(171)], +, "/lm_head/MatMul [1, 1, 151936]"
+        MATVEC_F16_M1_K896_N151936_RMS, [9496, 1, 1], [Arena(0), Weight(0), Logits, Step,
+        Weight(171)], +, "/lm_head/MatMul [1, 1, 151936]"
     ),
 ];
 

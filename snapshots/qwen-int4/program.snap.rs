@@ -50,7 +50,6 @@ const ATTEND_F16_M1_H14_2_D64_C1024: u32 = 16;
 const MATVEC_Q4_G64_MIN_M1_K896_N896_ADD: u32 = 17;
 const GATED_MATVEC_Q4_G64_MIN_M1_K896_N4864_RMS_SILU: u32 = 18;
 const MATVEC_Q4_G64_MIN_M1_K4864_N896_ADD: u32 = 19;
-const LAST_ROW_F32_M1_K896: u32 = 20;
 
 static KERNELS: &[Kernel] = &[
     kernel!(
@@ -64,7 +63,7 @@ static KERNELS: &[Kernel] = &[
         "4", WEIGHT_ROWS = "1152", GROUP = "64", ZERO = "2", SALIENT = "0", KV_BITS =
         "16", BIAS = "1", ROTARY = "64", TABLE = "1024", INTERLEAVED = "0", QUADS = "1",
         POS_WORD = "0", ROWS_WORD = "1", LIVE = "1", THREAD_ROWS = "8", LOCAL = "64",
-        UNITS = "1", NORM = "1", EPS = "1e-6", HALVES = "0"]
+        NORM = "1", EPS = "1e-6", HALVES = "0"]
     ),
     kernel!(
         "attend_f16_m256_h14_2_d64_c1024", "cached_attention.comp", args 6, writes 8, [M
@@ -76,30 +75,27 @@ static KERNELS: &[Kernel] = &[
         "matmul_q4_g64_min_m256_k896_n896_add", "linear.comp", args 5, writes 4, [M =
         "256", K = "896", N = "896", WEIGHT_BITS = "4", WEIGHT_ROWS = "896", GROUP =
         "64", ZERO = "2", SALIENT = "0", ACT = "0", BIAS = "0", RESIDUAL = "1", LIVE =
-        "1", THREAD_ROWS = "8", LOCAL = "64", UNITS = "1", NORM = "0", EPS = "0.0",
-        HALVES = "0"]
+        "1", THREAD_ROWS = "8", LOCAL = "64", NORM = "0", EPS = "0.0", HALVES = "0"]
     ),
     kernel!(
         "gated_matmul_q4_g64_min_m256_k896_n4864_rms_silu", "gated_linear.comp", args 5,
         writes 4, [M = "256", K = "896", N = "4864", WEIGHT_BITS = "4", WEIGHT_ROWS =
         "9728", GROUP = "64", ZERO = "2", SALIENT = "0", ACT = "15", LIVE = "1",
-        THREAD_ROWS = "8", LOCAL = "64", UNITS = "1", NORM = "1", EPS = "1e-6", HALVES =
-        "0"]
+        THREAD_ROWS = "8", LOCAL = "64", NORM = "1", EPS = "1e-6", HALVES = "0"]
     ),
     kernel!(
         "matmul_q4_g64_min_m256_k4864_n896_add", "linear.comp", args 5, writes 4, [M =
         "256", K = "4864", N = "896", WEIGHT_BITS = "4", WEIGHT_ROWS = "896", GROUP =
         "64", ZERO = "2", SALIENT = "0", ACT = "0", BIAS = "0", RESIDUAL = "1", LIVE =
-        "1", THREAD_ROWS = "8", LOCAL = "64", UNITS = "1", NORM = "0", EPS = "0.0",
-        HALVES = "0"]
+        "1", THREAD_ROWS = "8", LOCAL = "64", NORM = "0", EPS = "0.0", HALVES = "0"]
     ),
     kernel!("last_row_f32_m256_k896", "last_row.comp", args 3, writes 4, [M = "256", K = "896", ROWS_WORD = "1"]),
     kernel!(
         "matvec_q8_g64_mid_m1_k896_n151936_rms", "linear.comp", args 5, writes 4, [M =
         "1", K = "896", N = "151936", WEIGHT_BITS = "8", WEIGHT_ROWS = "151936", GROUP =
         "64", ZERO = "0", SALIENT = "0", ACT = "0", BIAS = "0", RESIDUAL = "0", LIVE =
-        "1", THREAD_ROWS = "0", LOCAL = "32", UNITS = "1", NORM = "1", EPS = "1e-6",
-        HALVES = "0"]
+        "1", THREAD_ROWS = "0", LOCAL = "112", SLOTS = "56", UNITS = "4", NORM = "1", EPS
+        = "1e-6", HALVES = "0"]
     ),
     kernel!("argmax_f32_n151936", "argmax.comp", args 3, writes 2, [V = "151936", SLICE = "1280", LOCAL = "256"]),
     kernel!("next_token_n151936", "next_token.comp", args 5, writes 30, [V = "151936", PARTS = "119", LOCAL = "256"]),
@@ -129,36 +125,35 @@ static KERNELS: &[Kernel] = &[
         = "1", K = "896", HQ = "14", HKV = "2", D = "64", C = "1024", WEIGHT_BITS = "4",
         WEIGHT_ROWS = "1152", GROUP = "64", ZERO = "2", SALIENT = "0", KV_BITS = "16",
         BIAS = "1", ROTARY = "64", TABLE = "1024", INTERLEAVED = "0", QUADS = "1",
-        POS_WORD = "0", ROWS_WORD = "1", LIVE = "1", THREAD_ROWS = "0", LOCAL = "32",
-        UNITS = "1", NORM = "1", EPS = "1e-6", HALVES = "0"]
+        POS_WORD = "0", ROWS_WORD = "1", LIVE = "1", THREAD_ROWS = "0", LOCAL = "56",
+        SLOTS = "28", UNITS = "2", NORM = "1", EPS = "1e-6", HALVES = "0"]
     ),
     kernel!(
-        "attend_f16_m1_h14_2_d64_c1024", "cached_attention.comp", args 6, writes 8, [M =
-        "1", HQ = "14", HKV = "2", D = "64", C = "1024", KV_BITS = "16", SCALE = "0.125",
-        WINDOW = "0", POS_WORD = "0", QUERY_ROWS = "1", LOCAL = "64", LIVE = "1"]
+        "attend_f16_m1_h14_2_d64_c1024", "split_attention.comp", args 8, writes 104, [HQ
+        = "14", HKV = "2", D = "64", C = "1024", KV_BITS = "16", SCALE = "0.125", WINDOW
+        = "0", POS_WORD = "0", LOCAL = "128", KEYS = "8", SPLITS = "4", LIVE = "1"]
     ),
     kernel!(
         "matvec_q4_g64_min_m1_k896_n896_add", "linear.comp", args 5, writes 4, [M = "1",
         K = "896", N = "896", WEIGHT_BITS = "4", WEIGHT_ROWS = "896", GROUP = "64", ZERO
         = "2", SALIENT = "0", ACT = "0", BIAS = "0", RESIDUAL = "1", LIVE = "1",
-        THREAD_ROWS = "0", LOCAL = "32", UNITS = "1", NORM = "0", EPS = "0.0", HALVES =
-        "0"]
+        THREAD_ROWS = "0", LOCAL = "56", SLOTS = "28", UNITS = "2", NORM = "0", EPS =
+        "0.0", HALVES = "0"]
     ),
     kernel!(
         "gated_matvec_q4_g64_min_m1_k896_n4864_rms_silu", "gated_linear.comp", args 5,
         writes 4, [M = "1", K = "896", N = "4864", WEIGHT_BITS = "4", WEIGHT_ROWS =
         "9728", GROUP = "64", ZERO = "2", SALIENT = "0", ACT = "15", LIVE = "1",
-        THREAD_ROWS = "0", LOCAL = "32", UNITS = "1", NORM = "1", EPS = "1e-6", HALVES =
-        "0"]
+        THREAD_ROWS = "0", LOCAL = "112", SLOTS = "28", UNITS = "4", NORM = "1", EPS =
+        "1e-6", HALVES = "0"]
     ),
     kernel!(
         "matvec_q4_g64_min_m1_k4864_n896_add", "linear.comp", args 5, writes 4, [M = "1",
         K = "4864", N = "896", WEIGHT_BITS = "4", WEIGHT_ROWS = "896", GROUP = "64", ZERO
         = "2", SALIENT = "0", ACT = "0", BIAS = "0", RESIDUAL = "1", LIVE = "1",
-        THREAD_ROWS = "0", LOCAL = "32", UNITS = "1", NORM = "0", EPS = "0.0", HALVES =
-        "0"]
+        THREAD_ROWS = "0", LOCAL = "76", SLOTS = "76", UNITS = "1", NORM = "0", EPS =
+        "0.0", HALVES = "0"]
     ),
-    kernel!("last_row_f32_m1_k896", "last_row.comp", args 3, writes 4, [M = "1", K = "896", ROWS_WORD = "1"]),
 ];
 
 static TENSORS: &[Tensor] = &[
@@ -601,6 +596,7 @@ static STATES: &[State] = &[
     state!("past_key_values.22.value", 262144, [1, 2, 1024, 64], Elem::F16),
     state!("past_key_values.23.key", 262144, [1, 2, 1024, 64], Elem::F16),
     state!("past_key_values.23.value", 262144, [1, 2, 1024, 64], Elem::F16),
+    state!("counters", 56, [14], Elem::U32),
 ];
 
 static BUCKETS: &[Bucket] = &[
@@ -794,7 +790,7 @@ static BUCKET_PREFILL_2_TABLE: &[List<Arg>] = &[columns!()];
 static BUCKET_PREFILL_2_ROWS: &[Dispatch] = &[
     row!(LAST_ROW_F32_M256_K896, [14, 1, 1], [Arena(0), Step, Arena(917504)], +, "last_row [1, 1, 896]"),
     row!(
-        MATVEC_Q8_G64_MID_M1_K896_N151936_RMS, [37984, 1, 1], [Arena(917504), Weight(0),
+        MATVEC_Q8_G64_MID_M1_K896_N151936_RMS, [9496, 1, 1], [Arena(917504), Weight(0),
         Logits, Step, Weight(171)], +, "/lm_head/MatMul [1, 1, 151936]"
     ),
 ];
@@ -987,20 +983,21 @@ static BUCKET_DECODE_1_TABLE: &[List<Arg>] = &[
 
 static BUCKET_DECODE_1_ROWS: &[Dispatch] = &[
     row!(
-        QKV_Q4_G64_MIN_M1_K896_H14_2_D64_C1024_RMS, [288, 1, 1], [Arena(0), Column(0),
+        QKV_Q4_G64_MIN_M1_K896_H14_2_D64_C1024_RMS, [144, 1, 1], [Arena(0), Column(0),
         Arena(3584), Column(1), Column(2), Step, Step, Step, Column(3), Column(4),
         Weight(4), Weight(5)], +, "/model/layers.{l}/self_attn/Add [1, 14, 1, 64]"
     ),
     row!(
-        ATTEND_F16_M1_H14_2_D64_C1024, [14, 1, 1], [Arena(3584), Column(1), Column(2),
-        Arena(7168), Step, Step], +, "/model/layers.{l}/self_attn/MatMul_1 [1, 1, 896]"
+        ATTEND_F16_M1_H14_2_D64_C1024, [14, 4, 1], [Arena(3584), Column(1), Column(2),
+        Arena(7168), Step, Arena(10752), Arg::State(48), Step], +,
+        "/model/layers.{l}/self_attn/MatMul_1 [1, 1, 896]"
     ),
     row!(
-        MATVEC_Q4_G64_MIN_M1_K896_N896_ADD, [224, 1, 1], [Arena(7168), Column(5),
+        MATVEC_Q4_G64_MIN_M1_K896_N896_ADD, [112, 1, 1], [Arena(7168), Column(5),
         Arena(3584), Step, Arena(0)], +, "/model/layers.{l}/Add [1, 1, 896]"
     ),
     row!(
-        GATED_MATVEC_Q4_G64_MIN_M1_K896_N4864_RMS_SILU, [2432, 1, 1], [Arena(3584),
+        GATED_MATVEC_Q4_G64_MIN_M1_K896_N4864_RMS_SILU, [608, 1, 1], [Arena(3584),
         Column(6), Arena(7168), Step, Column(7)], +,
         "/model/layers.{l}/mlp/Mul [1, 1, 4864]"
     ),
@@ -1012,9 +1009,8 @@ static BUCKET_DECODE_1_ROWS: &[Dispatch] = &[
 
 static BUCKET_DECODE_2_TABLE: &[List<Arg>] = &[columns!()];
 static BUCKET_DECODE_2_ROWS: &[Dispatch] = &[
-    row!(LAST_ROW_F32_M1_K896, [14, 1, 1], [Arena(0), Step, Arena(3584)], +, "last_row [1, 1, 896]"),
     row!(
-        MATVEC_Q8_G64_MID_M1_K896_N151936_RMS, [37984, 1, 1], [Arena(3584), Weight(0),
+        MATVEC_Q8_G64_MID_M1_K896_N151936_RMS, [9496, 1, 1], [Arena(0), Weight(0),
         Logits, Step, Weight(171)], +, "/lm_head/MatMul [1, 1, 151936]"
     ),
 ];

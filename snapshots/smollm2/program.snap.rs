@@ -53,7 +53,6 @@ const ATTEND_F16_M1_H9_3_D64_C1024: u32 = 19;
 const MATVEC_F16_M1_K576_N576_ADD: u32 = 20;
 const GATED_MATVEC_F16_M1_K576_N1536_RMS_SILU: u32 = 21;
 const MATVEC_F16_M1_K1536_N576_ADD: u32 = 22;
-const LAST_ROW_F32_M1_K576: u32 = 23;
 
 static KERNELS: &[Kernel] = &[
     kernel!(
@@ -70,9 +69,9 @@ static KERNELS: &[Kernel] = &[
         "128", K = "576", HQ = "9", HKV = "3", D = "64", C = "1024", WEIGHT_BITS = "16",
         KV_BITS = "16", BIAS = "0", ROTARY = "64", TABLE = "1024", INTERLEAVED = "0",
         QUADS = "1", POS_WORD = "0", ROWS_WORD = "1", LIVE = "1", THREAD_ROWS = "8",
-        LOCAL = "64", UNITS = "1", NORM = "1", EPS = "1e-5", HALVES = "2"], matrix[MATRIX
-        = "1", ROWS = "128", TILE_M = "32", TILE_N = "32", TILE_K = "64", PARTS_M = "1",
-        PARTS_N = "2", PARTS_K = "4"]
+        LOCAL = "64", NORM = "1", EPS = "1e-5", HALVES = "2"], matrix[MATRIX = "1", ROWS
+        = "128", TILE_M = "32", TILE_N = "32", TILE_K = "64", PARTS_M = "1", PARTS_N =
+        "2", PARTS_K = "4"]
     ),
     kernel!(
         "attend_f16_m128_h9_3_d64_c1024", "cached_attention.comp", args 6, writes 8, [M =
@@ -88,16 +87,16 @@ static KERNELS: &[Kernel] = &[
     kernel!(
         "matmul_f16_m128_k576_n576_add", "linear.comp", args 6, writes 4, [M = "128", K =
         "576", N = "576", WEIGHT_BITS = "16", ACT = "0", BIAS = "0", RESIDUAL = "1", LIVE
-        = "1", THREAD_ROWS = "8", LOCAL = "64", UNITS = "1", NORM = "0", EPS = "0.0",
-        HALVES = "2"], matrix[MATRIX = "1", ROWS = "128", TILE_M = "32", TILE_N = "32",
-        TILE_K = "64", PARTS_M = "1", PARTS_N = "2", PARTS_K = "4"]
+        = "1", THREAD_ROWS = "8", LOCAL = "64", NORM = "0", EPS = "0.0", HALVES = "2"],
+        matrix[MATRIX = "1", ROWS = "128", TILE_M = "32", TILE_N = "32", TILE_K = "64",
+        PARTS_M = "1", PARTS_N = "2", PARTS_K = "4"]
     ),
     kernel!(
         "gated_matmul_f16_m128_k576_n1536_rms_silu", "gated_linear.comp", args 6, writes
         4, [M = "128", K = "576", N = "1536", WEIGHT_BITS = "16", ACT = "15", LIVE = "1",
-        THREAD_ROWS = "8", LOCAL = "64", UNITS = "1", NORM = "1", EPS = "1e-5", HALVES =
-        "2"], matrix[MATRIX = "1", ROWS = "128", TILE_M = "32", TILE_N = "64", TILE_K =
-        "64", PARTS_M = "1", PARTS_N = "2", PARTS_K = "4"]
+        THREAD_ROWS = "8", LOCAL = "64", NORM = "1", EPS = "1e-5", HALVES = "2"],
+        matrix[MATRIX = "1", ROWS = "128", TILE_M = "32", TILE_N = "64", TILE_K = "64",
+        PARTS_M = "1", PARTS_N = "2", PARTS_K = "4"]
     ),
     kernel!(
         "halves_m128_k1536", "halves.comp", args 3, writes 2, [M = "128", K = "1536",
@@ -107,16 +106,16 @@ static KERNELS: &[Kernel] = &[
     kernel!(
         "matmul_f16_m128_k1536_n576_add", "linear.comp", args 6, writes 4, [M = "128", K
         = "1536", N = "576", WEIGHT_BITS = "16", ACT = "0", BIAS = "0", RESIDUAL = "1",
-        LIVE = "1", THREAD_ROWS = "8", LOCAL = "64", UNITS = "1", NORM = "0", EPS =
-        "0.0", HALVES = "2"], matrix[MATRIX = "1", ROWS = "128", TILE_M = "32", TILE_N =
-        "32", TILE_K = "64", PARTS_M = "1", PARTS_N = "2", PARTS_K = "4"]
+        LIVE = "1", THREAD_ROWS = "8", LOCAL = "64", NORM = "0", EPS = "0.0", HALVES =
+        "2"], matrix[MATRIX = "1", ROWS = "128", TILE_M = "32", TILE_N = "32", TILE_K =
+        "64", PARTS_M = "1", PARTS_N = "2", PARTS_K = "4"]
     ),
     kernel!("last_row_f32_m128_k576", "last_row.comp", args 3, writes 4, [M = "128", K = "576", ROWS_WORD = "1"]),
     kernel!(
         "matvec_f16_m1_k576_n49152_rms", "linear.comp", args 5, writes 4, [M = "1", K =
         "576", N = "49152", WEIGHT_BITS = "16", ACT = "0", BIAS = "0", RESIDUAL = "0",
-        LIVE = "1", THREAD_ROWS = "0", LOCAL = "32", UNITS = "1", NORM = "1", EPS =
-        "1e-5", HALVES = "0"]
+        LIVE = "1", THREAD_ROWS = "0", LOCAL = "216", SLOTS = "72", UNITS = "6", NORM =
+        "1", EPS = "1e-5", HALVES = "0"]
     ),
     kernel!("argmax_f32_n49152", "argmax.comp", args 3, writes 2, [V = "49152", SLICE = "1024", LOCAL = "256"]),
     kernel!("next_token_n49152", "next_token.comp", args 5, writes 30, [V = "49152", PARTS = "48", LOCAL = "256"]),
@@ -144,33 +143,32 @@ static KERNELS: &[Kernel] = &[
         "qkv_f16_m1_k576_h9_3_d64_c1024_rms", "qkv.comp", args 11, writes 28, [M = "1", K
         = "576", HQ = "9", HKV = "3", D = "64", C = "1024", WEIGHT_BITS = "16", KV_BITS =
         "16", BIAS = "0", ROTARY = "64", TABLE = "1024", INTERLEAVED = "0", QUADS = "1",
-        POS_WORD = "0", ROWS_WORD = "1", LIVE = "1", THREAD_ROWS = "0", LOCAL = "32",
-        UNITS = "1", NORM = "1", EPS = "1e-5", HALVES = "0"]
+        POS_WORD = "0", ROWS_WORD = "1", LIVE = "1", THREAD_ROWS = "0", LOCAL = "72",
+        SLOTS = "72", UNITS = "1", NORM = "1", EPS = "1e-5", HALVES = "0"]
     ),
     kernel!(
-        "attend_f16_m1_h9_3_d64_c1024", "cached_attention.comp", args 6, writes 8, [M =
-        "1", HQ = "9", HKV = "3", D = "64", C = "1024", KV_BITS = "16", SCALE = "0.125",
-        WINDOW = "0", POS_WORD = "0", QUERY_ROWS = "1", LOCAL = "64", LIVE = "1"]
+        "attend_f16_m1_h9_3_d64_c1024", "split_attention.comp", args 8, writes 104, [HQ =
+        "9", HKV = "3", D = "64", C = "1024", KV_BITS = "16", SCALE = "0.125", WINDOW =
+        "0", POS_WORD = "0", LOCAL = "128", KEYS = "8", SPLITS = "4", LIVE = "1"]
     ),
     kernel!(
         "matvec_f16_m1_k576_n576_add", "linear.comp", args 5, writes 4, [M = "1", K =
         "576", N = "576", WEIGHT_BITS = "16", ACT = "0", BIAS = "0", RESIDUAL = "1", LIVE
-        = "1", THREAD_ROWS = "0", LOCAL = "32", UNITS = "1", NORM = "0", EPS = "0.0",
-        HALVES = "0"]
+        = "1", THREAD_ROWS = "0", LOCAL = "72", SLOTS = "72", UNITS = "1", NORM = "0",
+        EPS = "0.0", HALVES = "0"]
     ),
     kernel!(
         "gated_matvec_f16_m1_k576_n1536_rms_silu", "gated_linear.comp", args 5, writes 4,
         [M = "1", K = "576", N = "1536", WEIGHT_BITS = "16", ACT = "15", LIVE = "1",
-        THREAD_ROWS = "0", LOCAL = "32", UNITS = "1", NORM = "1", EPS = "1e-5", HALVES =
-        "0"]
+        THREAD_ROWS = "0", LOCAL = "72", SLOTS = "72", UNITS = "1", NORM = "1", EPS =
+        "1e-5", HALVES = "0"]
     ),
     kernel!(
         "matvec_f16_m1_k1536_n576_add", "linear.comp", args 5, writes 4, [M = "1", K =
         "1536", N = "576", WEIGHT_BITS = "16", ACT = "0", BIAS = "0", RESIDUAL = "1",
-        LIVE = "1", THREAD_ROWS = "0", LOCAL = "32", UNITS = "1", NORM = "0", EPS =
-        "0.0", HALVES = "0"]
+        LIVE = "1", THREAD_ROWS = "0", LOCAL = "192", SLOTS = "192", UNITS = "1", NORM =
+        "0", EPS = "0.0", HALVES = "0"]
     ),
-    kernel!("last_row_f32_m1_k576", "last_row.comp", args 3, writes 4, [M = "1", K = "576", ROWS_WORD = "1"]),
 ];
 
 static TENSORS: &[Tensor] = &[
@@ -601,6 +599,7 @@ static STATES: &[State] = &[
     state!("past_key_values.28.value", 393216, [1, 3, 1024, 64], Elem::F16),
     state!("past_key_values.29.key", 393216, [1, 3, 1024, 64], Elem::F16),
     state!("past_key_values.29.value", 393216, [1, 3, 1024, 64], Elem::F16),
+    state!("counters", 36, [9], Elem::U32),
 ];
 
 static BUCKETS: &[Bucket] = &[
@@ -860,7 +859,7 @@ static BUCKET_PREFILL_2_TABLE: &[List<Arg>] = &[columns!()];
 static BUCKET_PREFILL_2_ROWS: &[Dispatch] = &[
     row!(LAST_ROW_F32_M128_K576, [9, 1, 1], [Arena(0), Step, Arena(294912)], +, "last_row [1, 1, 576]"),
     row!(
-        MATVEC_F16_M1_K576_N49152_RMS, [12288, 1, 1], [Arena(294912), Weight(0), Logits,
+        MATVEC_F16_M1_K576_N49152_RMS, [2048, 1, 1], [Arena(294912), Weight(0), Logits,
         Step, Weight(183)], +, "/lm_head/MatMul [1, 1, 49152]"
     ),
 ];
@@ -1037,8 +1036,9 @@ static BUCKET_DECODE_1_ROWS: &[Dispatch] = &[
         Weight(4)], +, "/model/layers.{l}/self_attn/Add [1, 9, 1, 64]"
     ),
     row!(
-        ATTEND_F16_M1_H9_3_D64_C1024, [9, 1, 1], [Arena(2304), Column(1), Column(2),
-        Arena(4608), Step, Step], +, "/model/layers.{l}/self_attn/MatMul_1 [1, 1, 576]"
+        ATTEND_F16_M1_H9_3_D64_C1024, [9, 4, 1], [Arena(2304), Column(1), Column(2),
+        Arena(4608), Step, Arena(6912), Arg::State(60), Step], +,
+        "/model/layers.{l}/self_attn/MatMul_1 [1, 1, 576]"
     ),
     row!(
         MATVEC_F16_M1_K576_N576_ADD, [144, 1, 1], [Arena(4608), Column(4), Arena(2304),
@@ -1056,10 +1056,9 @@ static BUCKET_DECODE_1_ROWS: &[Dispatch] = &[
 
 static BUCKET_DECODE_2_TABLE: &[List<Arg>] = &[columns!()];
 static BUCKET_DECODE_2_ROWS: &[Dispatch] = &[
-    row!(LAST_ROW_F32_M1_K576, [9, 1, 1], [Arena(0), Step, Arena(2304)], +, "last_row [1, 1, 576]"),
     row!(
-        MATVEC_F16_M1_K576_N49152_RMS, [12288, 1, 1], [Arena(2304), Weight(0), Logits,
-        Step, Weight(183)], +, "/lm_head/MatMul [1, 1, 49152]"
+        MATVEC_F16_M1_K576_N49152_RMS, [2048, 1, 1], [Arena(0), Weight(0), Logits, Step,
+        Weight(183)], +, "/lm_head/MatMul [1, 1, 49152]"
     ),
 ];
 

@@ -50,7 +50,6 @@ const ATTEND_F32_M1_H6_2_D16_C300: u32 = 16;
 const MATVEC_F32_M1_K96_N96_ADD: u32 = 17;
 const GATED_MATVEC_F32_M1_K96_N256_RMS_SILU: u32 = 18;
 const MATVEC_F32_M1_K256_N96_ADD: u32 = 19;
-const LAST_ROW_F32_M1_K96: u32 = 20;
 
 static KERNELS: &[Kernel] = &[
     kernel!(
@@ -62,7 +61,7 @@ static KERNELS: &[Kernel] = &[
         K = "96", HQ = "6", HKV = "2", D = "16", C = "300", WEIGHT_BITS = "32", KV_BITS =
         "32", BIAS = "0", ROTARY = "16", TABLE = "300", INTERLEAVED = "0", QUADS = "1",
         POS_WORD = "0", ROWS_WORD = "1", LIVE = "1", THREAD_ROWS = "8", LOCAL = "64",
-        UNITS = "1", NORM = "1", EPS = "1e-5", HALVES = "0"]
+        NORM = "1", EPS = "1e-5", HALVES = "0"]
     ),
     kernel!(
         "attend_f32_m128_h6_2_d16_c300", "cached_attention.comp", args 6, writes 8, [M =
@@ -72,27 +71,24 @@ static KERNELS: &[Kernel] = &[
     kernel!(
         "matmul_f32_m128_k96_n96_add", "linear.comp", args 5, writes 4, [M = "128", K =
         "96", N = "96", WEIGHT_BITS = "32", ACT = "0", BIAS = "0", RESIDUAL = "1", LIVE =
-        "1", THREAD_ROWS = "8", LOCAL = "64", UNITS = "1", NORM = "0", EPS = "0.0",
-        HALVES = "0"]
+        "1", THREAD_ROWS = "8", LOCAL = "64", NORM = "0", EPS = "0.0", HALVES = "0"]
     ),
     kernel!(
         "gated_matmul_f32_m128_k96_n256_rms_silu", "gated_linear.comp", args 5, writes 4,
         [M = "128", K = "96", N = "256", WEIGHT_BITS = "32", ACT = "15", LIVE = "1",
-        THREAD_ROWS = "8", LOCAL = "64", UNITS = "1", NORM = "1", EPS = "1e-5", HALVES =
-        "0"]
+        THREAD_ROWS = "8", LOCAL = "64", NORM = "1", EPS = "1e-5", HALVES = "0"]
     ),
     kernel!(
         "matmul_f32_m128_k256_n96_add", "linear.comp", args 5, writes 4, [M = "128", K =
         "256", N = "96", WEIGHT_BITS = "32", ACT = "0", BIAS = "0", RESIDUAL = "1", LIVE
-        = "1", THREAD_ROWS = "8", LOCAL = "64", UNITS = "1", NORM = "0", EPS = "0.0",
-        HALVES = "0"]
+        = "1", THREAD_ROWS = "8", LOCAL = "64", NORM = "0", EPS = "0.0", HALVES = "0"]
     ),
     kernel!("last_row_f32_m128_k96", "last_row.comp", args 3, writes 4, [M = "128", K = "96", ROWS_WORD = "1"]),
     kernel!(
         "matvec_f32_m1_k96_n320_rms", "linear.comp", args 5, writes 4, [M = "1", K =
         "96", N = "320", WEIGHT_BITS = "32", ACT = "0", BIAS = "0", RESIDUAL = "0", LIVE
-        = "1", THREAD_ROWS = "0", LOCAL = "32", UNITS = "1", NORM = "1", EPS = "1e-5",
-        HALVES = "0"]
+        = "1", THREAD_ROWS = "0", LOCAL = "48", SLOTS = "12", UNITS = "4", NORM = "1",
+        EPS = "1e-5", HALVES = "0"]
     ),
     kernel!("argmax_f32_n320", "argmax.comp", args 3, writes 2, [V = "320", SLICE = "1024", LOCAL = "256"]),
     kernel!("next_token_n320", "next_token.comp", args 5, writes 30, [V = "320", PARTS = "1", LOCAL = "256"]),
@@ -120,33 +116,32 @@ static KERNELS: &[Kernel] = &[
         "qkv_f32_m1_k96_h6_2_d16_c300_rms", "qkv.comp", args 11, writes 28, [M = "1", K =
         "96", HQ = "6", HKV = "2", D = "16", C = "300", WEIGHT_BITS = "32", KV_BITS =
         "32", BIAS = "0", ROTARY = "16", TABLE = "300", INTERLEAVED = "0", QUADS = "1",
-        POS_WORD = "0", ROWS_WORD = "1", LIVE = "1", THREAD_ROWS = "0", LOCAL = "32",
-        UNITS = "1", NORM = "1", EPS = "1e-5", HALVES = "0"]
+        POS_WORD = "0", ROWS_WORD = "1", LIVE = "1", THREAD_ROWS = "0", LOCAL = "48",
+        SLOTS = "12", UNITS = "4", NORM = "1", EPS = "1e-5", HALVES = "0"]
     ),
     kernel!(
-        "attend_f32_m1_h6_2_d16_c300", "cached_attention.comp", args 6, writes 8, [M =
-        "1", HQ = "6", HKV = "2", D = "16", C = "300", KV_BITS = "32", SCALE = "0.25",
-        WINDOW = "0", POS_WORD = "0", QUERY_ROWS = "1", LOCAL = "64", LIVE = "1"]
+        "attend_f32_m1_h6_2_d16_c300", "split_attention.comp", args 6, writes 8, [HQ =
+        "6", HKV = "2", D = "16", C = "300", KV_BITS = "32", SCALE = "0.25", WINDOW =
+        "0", POS_WORD = "0", LOCAL = "128", KEYS = "8", SPLITS = "1", LIVE = "1"]
     ),
     kernel!(
         "matvec_f32_m1_k96_n96_add", "linear.comp", args 5, writes 4, [M = "1", K = "96",
         N = "96", WEIGHT_BITS = "32", ACT = "0", BIAS = "0", RESIDUAL = "1", LIVE = "1",
-        THREAD_ROWS = "0", LOCAL = "32", UNITS = "1", NORM = "0", EPS = "0.0", HALVES =
-        "0"]
+        THREAD_ROWS = "0", LOCAL = "48", SLOTS = "12", UNITS = "4", NORM = "0", EPS =
+        "0.0", HALVES = "0"]
     ),
     kernel!(
         "gated_matvec_f32_m1_k96_n256_rms_silu", "gated_linear.comp", args 5, writes 4,
         [M = "1", K = "96", N = "256", WEIGHT_BITS = "32", ACT = "15", LIVE = "1",
-        THREAD_ROWS = "0", LOCAL = "32", UNITS = "1", NORM = "1", EPS = "1e-5", HALVES =
-        "0"]
+        THREAD_ROWS = "0", LOCAL = "48", SLOTS = "12", UNITS = "4", NORM = "1", EPS =
+        "1e-5", HALVES = "0"]
     ),
     kernel!(
         "matvec_f32_m1_k256_n96_add", "linear.comp", args 5, writes 4, [M = "1", K =
         "256", N = "96", WEIGHT_BITS = "32", ACT = "0", BIAS = "0", RESIDUAL = "1", LIVE
-        = "1", THREAD_ROWS = "0", LOCAL = "32", UNITS = "1", NORM = "0", EPS = "0.0",
-        HALVES = "0"]
+        = "1", THREAD_ROWS = "0", LOCAL = "64", SLOTS = "32", UNITS = "2", NORM = "0",
+        EPS = "0.0", HALVES = "0"]
     ),
-    kernel!("last_row_f32_m1_k96", "last_row.comp", args 3, writes 4, [M = "1", K = "96", ROWS_WORD = "1"]),
 ];
 
 static TENSORS: &[Tensor] = &[
@@ -280,7 +275,7 @@ static BUCKET_PREFILL_2_TABLE: &[List<Arg>] = &[columns!()];
 static BUCKET_PREFILL_2_ROWS: &[Dispatch] = &[
     row!(LAST_ROW_F32_M128_K96, [2, 1, 1], [Arena(0), Step, Arena(49152)], +, "last_row [1, 1, 96]"),
     row!(
-        MATVEC_F32_M1_K96_N320_RMS, [80, 1, 1], [Arena(49152), Weight(15), Logits, Step,
+        MATVEC_F32_M1_K96_N320_RMS, [20, 1, 1], [Arena(49152), Weight(15), Logits, Step,
         Weight(16)], +, "/lm_head/MatMul [1, 1, 320]"
     ),
 ];
@@ -382,7 +377,7 @@ static BUCKET_DECODE_1_TABLE: &[List<Arg>] = &[
 
 static BUCKET_DECODE_1_ROWS: &[Dispatch] = &[
     row!(
-        QKV_F32_M1_K96_H6_2_D16_C300_RMS, [40, 1, 1], [Arena(0), Column(0), Arena(512),
+        QKV_F32_M1_K96_H6_2_D16_C300_RMS, [10, 1, 1], [Arena(0), Column(0), Arena(512),
         Column(1), Column(2), Step, Step, Step, Column(3), Weight(3), Weight(4)], +,
         "/model/layers.{l}/self_attn/Add [1, 6, 1, 16]"
     ),
@@ -391,24 +386,23 @@ static BUCKET_DECODE_1_ROWS: &[Dispatch] = &[
         Arena(1024), Step, Step], +, "/model/layers.{l}/self_attn/MatMul_1 [1, 1, 96]"
     ),
     row!(
-        MATVEC_F32_M1_K96_N96_ADD, [24, 1, 1], [Arena(1024), Column(4), Arena(512), Step,
+        MATVEC_F32_M1_K96_N96_ADD, [6, 1, 1], [Arena(1024), Column(4), Arena(512), Step,
         Arena(0)], +, "/model/layers.{l}/Add [1, 1, 96]"
     ),
     row!(
-        GATED_MATVEC_F32_M1_K96_N256_RMS_SILU, [128, 1, 1], [Arena(512), Column(5),
+        GATED_MATVEC_F32_M1_K96_N256_RMS_SILU, [32, 1, 1], [Arena(512), Column(5),
         Arena(1024), Step, Column(6)], +, "/model/layers.{l}/mlp/Mul [1, 1, 256]"
     ),
     row!(
-        MATVEC_F32_M1_K256_N96_ADD, [24, 1, 1], [Arena(1024), Column(7), Arena(0), Step,
+        MATVEC_F32_M1_K256_N96_ADD, [12, 1, 1], [Arena(1024), Column(7), Arena(0), Step,
         Arena(512)], +, "/model/layers.{l}/Add_1 [1, 1, 96]"
     ),
 ];
 
 static BUCKET_DECODE_2_TABLE: &[List<Arg>] = &[columns!()];
 static BUCKET_DECODE_2_ROWS: &[Dispatch] = &[
-    row!(LAST_ROW_F32_M1_K96, [2, 1, 1], [Arena(0), Step, Arena(512)], +, "last_row [1, 1, 96]"),
     row!(
-        MATVEC_F32_M1_K96_N320_RMS, [80, 1, 1], [Arena(512), Weight(15), Logits, Step,
+        MATVEC_F32_M1_K96_N320_RMS, [20, 1, 1], [Arena(0), Weight(15), Logits, Step,
         Weight(16)], +, "/lm_head/MatMul [1, 1, 320]"
     ),
 ];

@@ -1,4 +1,5 @@
-//! Runs the head on the last live row only. In: a decoder whose logits come from a `Linear`. Out: `LastRow` before the head.
+//! Runs the head on the last live row only. In: a decoder whose logits come from a `Linear`. Out: `LastRow` before the head,
+//! where a chunk has more rows than one.
 //! Promise: only the rest of the path (norm, head) moves to one row; logits become [1, 1, vocab].
 
 use super::Log;
@@ -46,7 +47,10 @@ pub fn run(graph: &mut Graph, log: &mut Log) -> Result<()> {
         return Err(Error::new("passes", "the logits do not come from a linear layer").at(name));
     }
     let nodes: Vec<_> = chain.iter().rev().map(|i| graph.nodes[*i].clone()).collect();
-    let mut x: ValueId = graph.push(Op::LastRow, &[Some(top), Some(rows)], "last_row")?[0];
+    let mut x: ValueId = top;
+    if graph.shape(top).get(1) != Some(&1) {
+        x = graph.push(Op::LastRow, &[Some(top), Some(rows)], "last_row")?[0];
+    }
     for node in nodes {
         // The device computes in f32 throughout, so a cast of the logits is dropped here.
         if matches!(node.op, Op::Cast { .. }) {

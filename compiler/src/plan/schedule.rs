@@ -6,7 +6,7 @@ use super::weights::{Pool, Scope};
 use super::{Call, Layout, Operand, Part, Precision, Select};
 use crate::error::{Error, Result};
 use crate::graph::{Graph, Op, ValueId};
-use onnxcast_runtime::program::{Arg, Kernel, Phase, State};
+use onnxcast_runtime::program::{Arg, Elem, Kernel, Phase, State};
 use std::collections::{HashMap, HashSet};
 
 /// A dispatch before its arena buffers have offsets.
@@ -46,7 +46,7 @@ pub struct Schedule {
 pub struct Context<'a, 'b> {
     pub graph: &'a Graph,
     pub places: &'a Places,
-    pub states: &'a [State],
+    pub states: &'a mut Vec<State>,
     pub precision: Precision,
     pub select: &'a dyn Select,
     pub scope: &'a Scope,
@@ -159,6 +159,10 @@ impl Build {
                 self.out.buffers[buffer] = self.out.buffers[buffer].max(*size);
                 (Slot::Buffer(buffer), *size)
             }
+            Operand::Counters(count) => {
+                let (state, bytes) = counters(cx.states, *count);
+                (Slot::Fixed(Arg::State(state)), bytes)
+            }
             Operand::Step => (Slot::Fixed(Arg::Step), whole),
             Operand::Tokens => (Slot::Fixed(Arg::Tokens), whole),
             Operand::Logits => (Slot::Fixed(Arg::Logits), whole),
@@ -171,6 +175,21 @@ impl Build {
         let index = cx.pool.add(cx.graph, cx.scope, parts, layout)?;
         Ok((Slot::Fixed(Arg::Weight(index)), cx.pool.tensors[index as usize].bytes()))
     }
+}
+
+/// The state that holds counters, as many as any call wants, and the bytes that `count` of them take. States begin as zeros.
+fn counters(states: &mut Vec<State>, count: u32) -> (u32, u64) {
+    const NAME: &str = "counters";
+    let bytes = 4 * u64::from(count);
+    let index = states.iter().position(|s| s.name == NAME).unwrap_or(states.len());
+    if index == states.len() {
+        states.push(State { name: NAME.into(), bytes, shape: vec![count].into(), dtype: Elem::U32 });
+    }
+    if states[index].bytes < bytes {
+        states[index].bytes = bytes;
+        states[index].shape = vec![count].into();
+    }
+    (index as u32, bytes)
 }
 
 /// Where barriers must stand. The first row always has one: it follows the previous run's last. Of the two samplers a run has

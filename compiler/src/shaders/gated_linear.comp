@@ -6,8 +6,8 @@
 #if !defined(M) || !defined(K) || !defined(N) || !defined(WEIGHT_BITS) || !defined(NORM) || !defined(EPS) || !defined(ACT)
 #error "gated_linear.comp: define M K N WEIGHT_BITS NORM EPS ACT"
 #endif
-#if !defined(LIVE) || !defined(THREAD_ROWS) || !defined(LOCAL) || !defined(UNITS)
-#error "gated_linear.comp: define LIVE THREAD_ROWS LOCAL UNITS"
+#if !defined(LIVE) || !defined(THREAD_ROWS) || !defined(LOCAL)
+#error "gated_linear.comp: define LIVE THREAD_ROWS LOCAL"
 #endif
 #ifdef MATRIX
 layout(local_size_x = 32 * PARTS_M * PARTS_N * PARTS_K) in;
@@ -16,9 +16,15 @@ layout(local_size_x = LOCAL) in;
 #endif
 #include "lib/step.glsl"
 #include "lib/unary.glsl"
+
+struct Extras {
+    bool live;
+};
+
 #ifdef MATRIX
 #include "lib/matmul_matrix.glsl"
 #elif THREAD_ROWS == 0
+#define PAIRS (N % 2 == 0)
 #include "lib/matvec.glsl"
 #else
 #include "lib/matmul.glsl"
@@ -55,18 +61,51 @@ layout(push_constant) uniform Args {
 
 const uint TOTAL = (N + 1u) / 2u;
 
+uint unit_pair(uint unit, uint which) {
+    return unit + which * (N / 2u);
+}
+
 // Parts 0 and 1 are gate rows, 2 and 3 the up rows of the same columns.
 uint unit_row(uint unit, uint part) {
     return min(2u * unit + (part & 1u), N - 1u) + (part >> 1) * N;
 }
 
-void unit_store(uint row, uint unit, vec4 sums) {
+Extras load_extras() {
+#if LIVE
+    return Extras(!step_done(args.step));
+#else
+    return Extras(true);
+#endif
+}
+
+void store(uint row, uint unit, vec4 sums) {
+    vec2 y = vec2(unary(ACT, sums.x), unary(ACT, sums.y)) * sums.zw;
+#if N % 2 == 0
+    Vec2s(args.y).v[row * (N / 2u) + unit] = y;
+#else
     uint column = 2u * unit;
-    args.y.v[row * N + column] = unary(ACT, sums.x) * sums.z;
+    args.y.v[row * N + column] = y.x;
     if (column + 1u < N) {
-        args.y.v[row * N + column + 1u] = unary(ACT, sums.y) * sums.w;
+        args.y.v[row * N + column + 1u] = y.y;
+    }
+#endif
+}
+
+#if THREAD_ROWS == 0
+Extras unit_begin(uint unit) {
+    return load_extras();
+}
+
+void unit_end(uint unit, vec4 sums, Extras extras) {
+    if (extras.live) {
+        store(0u, unit, sums);
     }
 }
+#else
+void unit_store(uint row, uint unit, vec4 sums) {
+    store(row, unit, sums);
+}
+#endif
 
 #if LIVE
 #define LIVE_ROWS min(args.step.v[STEP_ROWS], M)
@@ -75,18 +114,25 @@ void unit_store(uint row, uint unit, vec4 sums) {
 #endif
 
 void main() {
+#if THREAD_ROWS == 0
+#if LIVE
+    // Elsewhere the weights do not wait for the answer: stores do.
+    if (SUBGROUP == 8u && step_done(args.step)) {
+        return;
+    }
+#endif
+    matvec(args.x, weights_at(args.w, K), K, TOTAL, NORM, EPS, SCALE, SHIFT);
+#else
 #if LIVE
     if (step_done(args.step)) {
         return;
     }
 #endif
+    uint live = LIVE_ROWS;
 #ifdef MATRIX
-    uint live = LIVE_ROWS;
     matmul_matrix(args.halves, weights_at(args.w, K), ROWS, live, K, TOTAL);
-#elif THREAD_ROWS == 0
-    matvec(args.x, weights_at(args.w, K), K, TOTAL, NORM, EPS, SCALE, SHIFT);
 #else
-    uint live = LIVE_ROWS;
     matmul(args.x, weights_at(args.w, K), M, live, K, TOTAL, NORM, EPS, SCALE, SHIFT);
+#endif
 #endif
 }

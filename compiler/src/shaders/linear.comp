@@ -2,15 +2,15 @@
 // Args: x f32 [M][K], w [N][K], y f32 [M][N], then where defined: step, scale f32 [K], shift f32 [K], bias f32 [N],
 // residual f32 [M][N]. Defines: M K N; WEIGHT_BITS and what lib/weights.glsl wants with it; NORM 0 none, 1 RMS, 2 layer; EPS;
 // ACT a code of lib/unary.glsl; BIAS RESIDUAL 0|1; LIVE 1: rows beyond step.rows are skipped (M > 1) and nothing runs once step.done is set;
-// THREAD_ROWS 0: mat-vec (M = 1), grid ceil(units / UNITS), LOCAL threads; else a tile a workgroup of 64 threads,
-// grid (ceil(units / 16), ceil(M / (8 * THREAD_ROWS))). A unit is four columns of y.
+// THREAD_ROWS 0: mat-vec (M = 1), LOCAL threads, SLOTS of which share a row (see lib/matvec.glsl), grid ceil(units / UNITS); else a
+// tile a workgroup of 64 threads, grid (ceil(units / 16), ceil(M / (8 * THREAD_ROWS))). A unit is four columns of y.
 #version 460
 #include "lib/prelude.glsl"
 #if !defined(M) || !defined(K) || !defined(N) || !defined(WEIGHT_BITS) || !defined(NORM) || !defined(EPS) || !defined(ACT)
 #error "linear.comp: define M K N WEIGHT_BITS NORM EPS ACT"
 #endif
-#if !defined(BIAS) || !defined(RESIDUAL) || !defined(LIVE) || !defined(THREAD_ROWS) || !defined(LOCAL) || !defined(UNITS)
-#error "linear.comp: define BIAS RESIDUAL LIVE THREAD_ROWS LOCAL UNITS"
+#if !defined(BIAS) || !defined(RESIDUAL) || !defined(LIVE) || !defined(THREAD_ROWS) || !defined(LOCAL)
+#error "linear.comp: define BIAS RESIDUAL LIVE THREAD_ROWS LOCAL"
 #endif
 #ifdef MATRIX
 layout(local_size_x = 32 * PARTS_M * PARTS_N * PARTS_K) in;
@@ -19,9 +19,17 @@ layout(local_size_x = LOCAL) in;
 #endif
 #include "lib/step.glsl"
 #include "lib/unary.glsl"
+
+struct Extras {
+    vec4 bias;
+    vec4 residual;
+    bool live;
+};
+
 #ifdef MATRIX
 #include "lib/matmul_matrix.glsl"
 #elif THREAD_ROWS == 0
+#define PAIRS (N % 4 == 0)
 #include "lib/matvec.glsl"
 #else
 #include "lib/matmul.glsl"
@@ -64,27 +72,78 @@ layout(push_constant) uniform Args {
 
 const uint TOTAL = (N + 3u) / 4u;
 
+uint unit_pair(uint unit, uint which) {
+    return 2u * unit + which;
+}
+
 uint unit_row(uint unit, uint part) {
     return min(4u * unit + part, N - 1u);
 }
 
-void unit_store(uint row, uint unit, vec4 sums) {
-    [[unroll]] for (uint part = 0u; part < 4u; part++) {
-        uint column = 4u * unit + part;
-        if (column < N) {
-            float y = sums[part];
+Extras load_extras(uint row, uint unit) {
+    Extras e;
+    e.live = true;
+#if LIVE
+    e.live = !step_done(args.step);
+#endif
+#if N % 4 == 0
 #if BIAS
-            y += args.bias.v[column];
+    e.bias = Vec4s(args.bias).v[unit];
 #endif
-            y = unary(ACT, y);
 #if RESIDUAL
-            y += args.residual.v[row * N + column];
+    e.residual = Vec4s(args.residual).v[row * (N / 4u) + unit];
 #endif
-            args.y.v[row * N + column] = y;
-        }
+#else
+    [[unroll]] for (uint part = 0u; part < 4u; part++) {
+        uint column = min(4u * unit + part, N - 1u);
+#if BIAS
+        e.bias[part] = args.bias.v[column];
+#endif
+#if RESIDUAL
+        e.residual[part] = args.residual.v[row * N + column];
+#endif
     }
+#endif
+    return e;
 }
 
+void store(uint row, uint unit, vec4 sums, Extras e) {
+#if BIAS
+    sums += e.bias;
+#endif
+    if (ACT != UNARY_NONE) {
+        sums = vec4(unary(ACT, sums.x), unary(ACT, sums.y), unary(ACT, sums.z), unary(ACT, sums.w));
+    }
+#if RESIDUAL
+    sums += e.residual;
+#endif
+    if (!e.live) {
+        return;
+    }
+#if N % 4 == 0
+    Vec4s(args.y).v[row * (N / 4u) + unit] = sums;
+#else
+    [[unroll]] for (uint part = 0u; part < 4u; part++) {
+        if (4u * unit + part < N) {
+            args.y.v[row * N + 4u * unit + part] = sums[part];
+        }
+    }
+#endif
+}
+
+#if THREAD_ROWS == 0
+Extras unit_begin(uint unit) {
+    return load_extras(0u, unit);
+}
+
+void unit_end(uint unit, vec4 sums, Extras extras) {
+    store(0u, unit, sums, extras);
+}
+#else
+void unit_store(uint row, uint unit, vec4 sums) {
+    store(row, unit, sums, load_extras(row, unit));
+}
+#endif
 #if LIVE
 #define LIVE_ROWS min(args.step.v[STEP_ROWS], M)
 #else
@@ -92,18 +151,25 @@ void unit_store(uint row, uint unit, vec4 sums) {
 #endif
 
 void main() {
+#if THREAD_ROWS == 0
+#if LIVE
+    // Elsewhere the weights do not wait for the answer: stores do.
+    if (SUBGROUP == 8u && step_done(args.step)) {
+        return;
+    }
+#endif
+    matvec(args.x, weights_at(args.w, K), K, TOTAL, NORM, EPS, SCALE, SHIFT);
+#else
 #if LIVE
     if (step_done(args.step)) {
         return;
     }
 #endif
+    uint live = LIVE_ROWS;
 #ifdef MATRIX
-    uint live = LIVE_ROWS;
     matmul_matrix(args.halves, weights_at(args.w, K), ROWS, live, K, TOTAL);
-#elif THREAD_ROWS == 0
-    matvec(args.x, weights_at(args.w, K), K, TOTAL, NORM, EPS, SCALE, SHIFT);
 #else
-    uint live = LIVE_ROWS;
     matmul(args.x, weights_at(args.w, K), M, live, K, TOTAL, NORM, EPS, SCALE, SHIFT);
+#endif
 #endif
 }

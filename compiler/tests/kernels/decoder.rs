@@ -57,9 +57,21 @@ fn linear(m: usize, k: usize, n: usize, norm: Option<Norm>, act: Option<UnaryOp>
 
 #[test]
 fn one_row_times_weights_of_any_size() {
-    for (k, n) in
-        [(1, 1), (2, 3), (3, 2), (5, 7), (7, 5), (31, 33), (33, 31), (64, 65), (127, 129), (576, 192), (1536, 4)]
-    {
+    for (k, n) in [
+        (1, 1),
+        (2, 3),
+        (3, 2),
+        (5, 7),
+        (7, 5),
+        (31, 33),
+        (33, 31),
+        (64, 65),
+        (127, 129),
+        (576, 192),
+        (1536, 4),
+        (904, 40),
+        (2648, 12),
+    ] {
         linear(1, k, n, None, None, false, true);
         linear(1, k, n, RMS, None, true, true);
     }
@@ -118,7 +130,9 @@ fn logits_over_real_vocabularies() {
 
 #[test]
 fn gate_and_up_share_one_dispatch() {
-    for (m, k, n) in [(1, 64, 33), (1, 31, 1), (1, 576, 130), (2, 33, 3), (17, 64, 32), (65, 72, 31), (65, 96, 31)] {
+    for (m, k, n) in
+        [(1, 64, 33), (1, 31, 1), (1, 576, 130), (1, 128, 2600), (2, 33, 3), (17, 64, 32), (65, 72, 31), (65, 96, 31)]
+    {
         for precision in BOTH {
             for norm in [None, RMS, LAYER] {
                 let graph = in_precision(nodes::gated(m, k, n, norm), precision);
@@ -181,6 +195,13 @@ fn attention_reads_live_cache_rows_only() {
         attention(m, (2, 2, 8), 300, Mask::Window(7), at);
     }
     attention(1, (2, 1, 128), 1030, Mask::Causal, (1029, 1));
+    for pos in [0, 1, 63, 64, 127, 128, 255, 256, 1022, 1023] {
+        attention(1, (7, 1, 64), 1024, Mask::Causal, (pos, 1));
+        attention(1, (2, 1, 64), 1024, Mask::Window(100), (pos, 1));
+    }
+    attention(1, (2, 1, 72), 600, Mask::Causal, (599, 1));
+    attention(1, (1, 1, 256), 2100, Mask::Causal, (2099, 1));
+    attention(1, (1, 1, 256), 2100, Mask::Window(300), (2099, 1));
     attention(3, (2, 1, 7), 65, Mask::Causal, (62, 3));
     attention(1, (2, 1, 5), 65, Mask::Window(3), (64, 1));
     attention(1, (1, 1, 256), 33, Mask::Causal, (20, 1));

@@ -8,6 +8,7 @@ use onnxcast::graph::{DType, Def, Graph};
 use onnxcast::plan::{self, BucketGraph, Lock, Precision, Request, Shaders};
 use onnxcast_runtime::device::{Device, Options as DeviceOptions};
 use onnxcast_runtime::engine::{Engine, Options};
+use onnxcast_runtime::program::Kernel;
 use onnxcast_runtime::raw::{self, Data};
 use onnxcast_runtime::recorder::Code;
 use onnxcast_runtime::step::Step;
@@ -24,16 +25,28 @@ pub fn device() -> &'static Device {
 
 /// A program of one bucket made from the graph as it stands, ready to run, with guards.
 pub fn engine(graph: &Graph, precision: Precision) -> Engine {
+    engine_in(graph, precision, false)
+}
+
+/// The same, with kernels of one row in the form of devices that are no CPU where `general`.
+pub fn engine_in(graph: &Graph, precision: Precision, general: bool) -> Engine {
     let bucket = BucketGraph { name: "run".into(), file: "one".into(), rows: 1, graph: graph.clone() };
     let lock = Lock::default();
     let buckets = [bucket];
     let request = Request { name: "one", precision, context: None, buckets: &buckets, lock: &lock, select: &Shaders };
-    let plan = plan::assemble(&request).unwrap_or_else(|e| panic!("{e}"));
+    let mut plan = plan::assemble(&request).unwrap_or_else(|e| panic!("{e}"));
+    for kernel in plan.program.kernels.to_mut().iter_mut().filter(|k| general && has_two_forms(k)) {
+        kernel.defines.to_mut().push(("CPU_FORM".into(), "0".into()));
+    }
     let code: Vec<Code> = plan.program.kernels.iter().map(crate::spirv::code).collect();
     let weights = plan.pool.iter().map(packed).collect();
     let options = Options { guard_bytes: 256, ..Options::default() };
     Engine::new(device(), plan.program, &code, &WeightSource::Bytes(weights), options, &mut |_, _| {})
         .unwrap_or_else(|e| panic!("{e}"))
+}
+
+fn has_two_forms(kernel: &Kernel) -> bool {
+    kernel.source == "split_attention.comp" || kernel.defines.iter().any(|(n, v)| n == "THREAD_ROWS" && v == "0")
 }
 
 /// The bytes of a tensor of the pool.
@@ -48,11 +61,6 @@ pub fn packed(tensor: &plan::weights::Packed) -> Vec<u8> {
 }
 
 /// Outputs by name, states by the name of their input.
-pub fn run(graph: &Graph, precision: Precision, inputs: &Arrays) -> Arrays {
-    let mut engine = engine(graph, precision);
-    run_on(&mut engine, graph, precision, inputs)
-}
-
 pub fn run_on(engine: &mut Engine, graph: &Graph, precision: Precision, inputs: &Arrays) -> Arrays {
     let scalar = |name: &str| inputs.get(name).and_then(|a| a.to_ints().first().copied()).unwrap_or(0) as u32;
     let step = Step { pos: scalar("pos"), rows: scalar("rows"), ..bytemuck::Zeroable::zeroed() };
@@ -192,8 +200,23 @@ pub fn check_rows(
     live: Option<(usize, usize)>,
 ) {
     let want = eval::run(graph, inputs).unwrap_or_else(|e| panic!("{what}: {e}"));
-    let got = run(graph, precision, inputs);
-    for (name, want) in &want {
+    let mut engine = engine(graph, precision);
+    compare_all(what, graph, &want, &run_on(&mut engine, graph, precision, inputs), bound, live);
+    if engine.program().kernels.iter().any(has_two_forms) {
+        let mut engine = engine_in(graph, precision, true);
+        compare_all(
+            &format!("{what}, general form"),
+            graph,
+            &want,
+            &run_on(&mut engine, graph, precision, inputs),
+            bound,
+            live,
+        );
+    }
+}
+
+fn compare_all(what: &str, graph: &Graph, want: &Arrays, got: &Arrays, bound: Bound, live: Option<(usize, usize)>) {
+    for (name, want) in want {
         let is_state = graph.states.iter().any(|s| graph.value(s.input).name == *name);
         let counts = |i: usize| match live {
             Some((axis, rows)) if !is_state => {

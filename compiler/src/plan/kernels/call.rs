@@ -131,6 +131,14 @@ pub(super) struct Rows {
 }
 
 impl Rows {
+    /// Columns in the 16 bytes that a thread loads at once; eight where an element has four bytes.
+    pub fn chunk(&self) -> usize {
+        match self.layout {
+            Layout::Quant(quant) => 128 / quant.bits as usize,
+            _ => 8,
+        }
+    }
+
     /// What the name of a kernel says about them: `f16`, `q4_g32_mid`.
     pub fn name(&self) -> String {
         match self.layout {

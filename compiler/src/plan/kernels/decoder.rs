@@ -22,6 +22,9 @@ pub(super) fn cached_attention(cx: &Cx) -> Result<Vec<Call>> {
     if bits == 16 && !dim.is_multiple_of(4) {
         return Err(cx.refuse(format!("a head of {dim} has no fp16 cache kernel; use fp32")));
     }
+    if m == 1 && dim.is_multiple_of(8) && dim <= 512 {
+        return split_attention(cx, heads, context, scale, window);
+    }
     let (pos, pos_word) = cx.word(3)?;
     let query_rows = if m == 1 { 1 } else { 4 };
     let name = format!("attend_f{bits}_m{m}_h{q}_{kv}_d{dim}_c{context}{}", window_name(window));
@@ -44,6 +47,44 @@ pub(super) fn cached_attention(cx: &Cx) -> Result<Vec<Call>> {
         .read(pos)
         .live(cx.generates());
     Ok(vec![b.build(cx, [q as u32, m.div_ceil(query_rows) as u32, 1])?])
+}
+
+/// Most workgroups that share a head.
+const MAX_SPLITS: usize = 32;
+
+/// One query row: workgroups share the keys of a head, and as many work as there are live stretches of keys.
+fn split_attention(cx: &Cx, heads: Heads, context: usize, scale: f32, window: usize) -> Result<Vec<Call>> {
+    let Heads { q, kv, dim } = heads;
+    let bits = cx.kv_bits();
+    let local = 128;
+    // Keys a thread has under way: up to 128 registers of keys and values.
+    let keys = if bits == 32 || dim <= 64 { 8 } else { 16 };
+    let stretches = context.div_ceil(local / (dim / 8) * keys);
+    // Each workgroup has two stretches at the full context; fewer are not shared at all, see lib/split_attention.glsl.
+    let splits = if stretches > 2 { stretches.div_ceil(2).min(MAX_SPLITS) } else { 1 };
+    let (pos, pos_word) = cx.word(3)?;
+    let name = format!("attend_f{bits}_m1_h{q}_{kv}_d{dim}_c{context}{}", window_name(window));
+    let mut b = Builder::new("split_attention.comp", name)
+        .define("HQ", q)
+        .define("HKV", kv)
+        .define("D", dim)
+        .define("C", context)
+        .define("KV_BITS", bits)
+        .define("SCALE", float(scale))
+        .define("WINDOW", window)
+        .define("POS_WORD", pos_word)
+        .define("LOCAL", local)
+        .define("KEYS", keys)
+        .define("SPLITS", splits)
+        .read(Operand::Value(cx.input(0)?))
+        .read(Operand::Value(cx.input(1)?))
+        .read(Operand::Value(cx.input(2)?))
+        .write(Operand::Value(cx.node.out()))
+        .read(pos);
+    if splits > 1 {
+        b = b.write(Operand::Scratch(0, (q * splits * (dim + 2) * 4) as u64)).write(Operand::Counters(q as u32));
+    }
+    Ok(vec![b.live(cx.generates()).build(cx, [q as u32, splits as u32, 1])?])
 }
 
 /// Threads of an attention workgroup: a thread keeps four channels, or one where the head is no multiple of four.

@@ -1,7 +1,7 @@
 //! Products with constant weight rows. In: `Linear`, `GatedLinear`, `Qkv`. Out: one call each, or two where matrix units may serve.
 //! Promise: one row takes the mat-vec form, more rows the tiled form, over the same packed weights.
 
-use super::call::{Builder, Cx, float, groups};
+use super::call::{Builder, Cx, Rows, float, groups};
 use super::matrix::{self, Tile};
 use super::unary;
 use crate::error::Result;
@@ -9,13 +9,55 @@ use crate::graph::operands::{self, Operands};
 use crate::graph::{Heads, Norm, Op, Rotary, UnaryOp};
 use crate::plan::{Call, Layout, Operand};
 
-/// Threads of a mat-vec workgroup, and units (four weight rows) it covers.
-const MATVEC_LOCAL: usize = 32;
-const MATVEC_UNITS: usize = 1;
-
 /// Threads of a tiled workgroup and units it covers.
 const TILE_LOCAL: usize = 64;
 const TILE_UNITS: usize = 16;
+
+/// How the threads of a mat-vec share its work.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Split {
+    /// Threads of a workgroup.
+    local: usize,
+    /// Threads that share the columns of a row.
+    slots: usize,
+    /// Units (four weight rows) of a workgroup.
+    units: usize,
+}
+
+/// Most threads that share a row where rows are few and where they are many.
+const FEW_ROWS: usize = 320;
+const MANY_ROWS: usize = 64;
+/// Units from which on rows are many: enough workgroups for any device without splitting rows far.
+const MANY_UNITS: usize = 1200;
+/// Units of a vocabulary: a thread takes two at once, and the device stays full.
+const HUGE_UNITS: usize = 10_000;
+/// Columns that a workgroup hands over at once where chunks are wide: f32 that fit shared memory of 16 KiB with the rest.
+const TILE_COLUMNS: usize = 2560;
+/// Chunks of a row that a thread takes at most, and those it takes rather than more threads than is best.
+const MOST_CHUNKS: usize = 8;
+const FAIR_CHUNKS: usize = 5;
+
+impl Split {
+    /// For `units` units of `k` columns, of which a thread loads `chunk` at once. Rows divide evenly where they can: then addresses
+    /// differ by constants. The numbers are measured: docs/performance.md.
+    fn new(units: usize, k: usize, chunk: usize) -> Split {
+        let many = units >= MANY_UNITS;
+        let huge = units >= HUGE_UNITS;
+        let narrow = if huge || !many { FEW_ROWS } else { MANY_ROWS };
+        let most = if chunk > 8 { TILE_COLUMNS / chunk } else { narrow };
+        let chunks = k.div_ceil(chunk);
+        let even = |n: &usize| chunks.is_multiple_of(*n);
+        let n = (1..=MOST_CHUNKS).filter(even).find(|n| chunks / n <= most);
+        let n = n.or_else(|| (2..=FAIR_CHUNKS).rev().find(even).filter(|n| chunk == 8 && chunks / n <= FEW_ROWS));
+        let slots = n.map_or(most.min(128), |n| chunks / n);
+        let threads = if huge && chunk > 8 { 112 } else { 224 };
+        let groups = if many { (threads / slots).clamp(1, 4) } else { 1 };
+        let groups = groups.max(48usize.div_ceil(slots));
+        // A thread ends a unit, so there are no more units than threads.
+        let depth = if huge && slots > 1 { 2 } else { 1 };
+        Split { local: groups * slots, slots, units: groups * depth }
+    }
+}
 
 /// Form and grid of a product.
 struct Shape {
@@ -24,12 +66,13 @@ struct Shape {
     units: usize,
     /// Rows of a thread in the tiled form; 0: mat-vec.
     thread_rows: usize,
+    split: Split,
     /// Where the product has a form for matrix units.
     tile: Option<Tile>,
 }
 
 impl Shape {
-    fn new((m, k): (usize, usize), units: usize, weights: Layout) -> Shape {
+    fn new((m, k): (usize, usize), units: usize, weights: &Rows) -> Shape {
         let thread_rows = match m {
             1 => 0,
             2..=8 => 1,
@@ -37,13 +80,16 @@ impl Shape {
             17..=32 => 4,
             _ => 8,
         };
-        let tile = if weights == Layout::F16 { Tile::new(m, units, k) } else { None };
-        Shape { m, k, units, thread_rows, tile }
+        let tile = if weights.layout == Layout::F16 { Tile::new(m, units, k) } else { None };
+        Shape { m, k, units, thread_rows, split: Split::new(units, k, weights.chunk()), tile }
     }
 
     fn define(&self, b: Builder) -> Builder {
-        let local = if self.thread_rows == 0 { MATVEC_LOCAL } else { TILE_LOCAL };
-        b.define("THREAD_ROWS", self.thread_rows).define("LOCAL", local).define("UNITS", MATVEC_UNITS)
+        let b = b.define("THREAD_ROWS", self.thread_rows);
+        if self.thread_rows > 0 {
+            return b.define("LOCAL", TILE_LOCAL);
+        }
+        b.define("LOCAL", self.split.local).define("SLOTS", self.split.slots).define("UNITS", self.split.units)
     }
 
     /// The calls of a product whose other arguments are complete.
@@ -56,7 +102,7 @@ impl Shape {
 
     fn grid(&self) -> [u32; 3] {
         if self.thread_rows == 0 {
-            return groups(self.units, MATVEC_UNITS);
+            return groups(self.units, self.split.units);
         }
         [self.units.div_ceil(TILE_UNITS) as u32, self.m.div_ceil(8 * self.thread_rows) as u32, 1]
     }
@@ -122,7 +168,7 @@ pub(super) fn linear(cx: &Cx) -> Result<Vec<Call>> {
     let (m, k) = rows(cx)?;
     let n = cx.out_shape().last().copied().unwrap_or(1);
     let w = cx.weights(&[1], !nk)?;
-    let shape = Shape::new((m, k), n.div_ceil(4), w.layout);
+    let shape = Shape::new((m, k), n.div_ceil(4), &w);
     let name = format!(
         "{}_{}_m{m}_k{k}_n{n}{}{}{}{}",
         shape.family(),
@@ -160,7 +206,7 @@ pub(super) fn gated(cx: &Cx) -> Result<Vec<Call>> {
     let (m, k) = rows(cx)?;
     let n = cx.out_shape().last().copied().unwrap_or(1);
     let w = cx.weights(&[1, 2], !nk)?;
-    let shape = Shape::new((m, k), n.div_ceil(2), w.layout);
+    let shape = Shape::new((m, k), n.div_ceil(2), &w);
     let (family, stored) = (shape.family(), w.name());
     let name = format!("gated_{family}_{stored}_m{m}_k{k}_n{n}{}{}", norm_name(folded), act_name(Some(act)));
     let b = Builder::new("gated_linear.comp", name)
@@ -207,7 +253,7 @@ pub(super) fn qkv(cx: &Cx) -> Result<Vec<Call>> {
     let context = cx.shape(4)?[2];
     let table = o.tables.map_or(Ok(1), |i| cx.shape(i).map(|s| s[0]))?;
     let w = cx.weights(&[1, 2, 3], !nk)?;
-    let shape = Shape::new((m, k), (q + 2 * kv) * turn.units, w.layout);
+    let shape = Shape::new((m, k), (q + 2 * kv) * turn.units, &w);
     let name = format!("qkv_{}_m{m}_k{k}_h{q}_{kv}_d{dim}_c{context}{}", w.name(), norm_name(folded));
     let ((pos, pos_word), (rows, rows_word)) = (cx.word(6)?, cx.word(7)?);
     let b = Builder::new("qkv.comp", name)
@@ -242,4 +288,42 @@ pub(super) fn qkv(cx: &Cx) -> Result<Vec<Call>> {
         b = b.read(cx.vectors(&[i])?).read(cx.vectors(&[i + 1])?);
     }
     shape.calls(cx, b, folded, &o)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Split;
+
+    #[test]
+    fn threads_divide_rows_evenly_where_they_can() {
+        let split = |units, k, chunk| {
+            let s = Split::new(units, k, chunk);
+            (s.local, s.slots, s.units)
+        };
+        assert_eq!(split(224, 896, 8), (112, 112, 1));
+        assert_eq!(split(224, 4864, 8), (304, 304, 1));
+        assert_eq!(split(2432, 896, 8), (224, 56, 4));
+        assert_eq!(split(6912, 5120, 8), (128, 128, 1));
+        assert_eq!(split(224, 4864, 32), (76, 76, 1));
+        assert_eq!(split(37984, 896, 8), (224, 112, 4));
+        assert_eq!(split(37984, 896, 16), (112, 56, 4));
+        assert_eq!(split(2432, 896, 32), (112, 28, 4));
+        assert_eq!(split(3, 8 * 331, 8), (128, 128, 1), "a prime above what a workgroup takes");
+        assert_eq!(split(1, 3, 8), (48, 1, 48), "columns one by one");
+    }
+
+    #[test]
+    fn a_workgroup_stays_small_enough_for_any_device() {
+        for chunk in [8, 16, 32] {
+            for units in [1, 300, 5000, 40_000] {
+                for k in (chunk..20000).step_by(chunk) {
+                    let s = Split::new(units, k, chunk);
+                    let sound = s.units <= s.local && (s.units * s.slots).is_multiple_of(s.local);
+                    assert!(s.local <= 512 && sound, "{units} units of {k}: {s:?}");
+                    let shared = 16 * s.units * s.slots + 4 * s.local + if chunk > 8 { 4 * chunk * s.slots } else { 0 };
+                    assert!(shared <= 16 << 10, "{units} units of {k}: {shared} bytes");
+                }
+            }
+        }
+    }
 }

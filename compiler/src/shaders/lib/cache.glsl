@@ -16,6 +16,20 @@ vec4 cache_load4(Uints cache, uint i) {
     return vec4(unpackHalf2x16(h.x), unpackHalf2x16(h.y));
 }
 
+// Elements 8i..8i+7 as they come from memory.
+struct CacheChunk {
+    uvec4 halves;
+};
+
+CacheChunk cache_chunk(Uints cache, uint i) {
+    return CacheChunk(UVec4s(cache).v[i]);
+}
+
+void chunk_values(CacheChunk c, out vec4 lo, out vec4 hi) {
+    lo = vec4(unpackHalf2x16(c.halves.x), unpackHalf2x16(c.halves.y));
+    hi = vec4(unpackHalf2x16(c.halves.z), unpackHalf2x16(c.halves.w));
+}
+
 void cache_store2(Uints cache, uint i, vec2 x) {
     cache.v[i >> 1] = pack_halves(x);
 }
@@ -26,6 +40,20 @@ float cache_load(Uints cache, uint i) {
 
 vec4 cache_load4(Uints cache, uint i) {
     return Vec4s(cache).v[i >> 2];
+}
+
+struct CacheChunk {
+    vec4 lo;
+    vec4 hi;
+};
+
+CacheChunk cache_chunk(Uints cache, uint i) {
+    return CacheChunk(Vec4s(cache).v[2u * i], Vec4s(cache).v[2u * i + 1u]);
+}
+
+void chunk_values(CacheChunk c, out vec4 lo, out vec4 hi) {
+    lo = c.lo;
+    hi = c.hi;
 }
 
 void cache_store(Uints cache, uint i, float x) {

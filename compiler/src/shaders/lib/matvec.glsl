@@ -1,92 +1,307 @@
-// One row of activations times weight rows, four to a unit. In: x f32 [k], w [n][k], optional norm. Out: unit_store(0, unit, sums)
-// for each unit of the workgroup; unit_row(unit, 0..3) says which weight rows a unit is. Define UNITS (units a workgroup) before
-// this. Promise: any subgroup size, any k; RMS statistics ride along. The order of sums depends on the subgroup size only.
+// One row of activations times weight rows, four to a unit. In: x f32 [k], w [n][k], optional norm. Out: unit_end(unit, sums, extras)
+// for each unit of the workgroup; unit_pair(unit, 0..1) says which pairs of neighbouring weight rows a unit is, unit_row(unit, 0..3)
+// the same where rows come alone, and unit_begin(unit) loads what else the unit needs while the weights are on their way.
+// Define K (the same as k), LOCAL (threads), SLOTS (threads that share the columns of a row), UNITS (units a workgroup, a multiple of
+// LOCAL / SLOTS) and PAIRS (the rows of a unit are two whole pairs) before this. Promise: all loads of a thread are under way before
+// the first is used; any subgroup size, any k; the order of sums depends on the subgroup size and the defines only.
 #ifndef MATVEC_GLSL
 #define MATVEC_GLSL
+#include "chunk.glsl"
 #include "norm.glsl"
-#include "weights.glsl"
+#include "subgroup.glsl"
 
-#ifndef UNITS
-#error "define UNITS"
+#if !defined(K) || !defined(LOCAL) || !defined(SLOTS) || !defined(UNITS) || !defined(PAIRS)
+#error "define K LOCAL SLOTS UNITS PAIRS"
+#endif
+// Chunks of a thread, and whether rows divide into them evenly: then addresses differ by constants.
+#define CHUNKS ((K + WIDTH * SLOTS - 1) / (WIDTH * SLOTS))
+#define EXACT (PAIRS && K % (WIDTH * SLOTS) == 0)
+// Threads that between them see each column once.
+#if WIDTH == 8
+#define SQUARES SLOTS
+#else
+#define SQUARES LOCAL
 #endif
 
 uint unit_row(uint unit, uint part);
-void unit_store(uint row, uint unit, vec4 sums);
+uint unit_pair(uint unit, uint which);
+Extras unit_begin(uint unit);
+void unit_end(uint unit, vec4 sums, Extras extras);
 
-// A unit by a whole subgroup: lanes split k. Every lane gets the sums.
-vec4 unit_by_subgroup(Floats x, Weights w, uvec4 row, const uint k, const uint norm, const float eps, Floats scale, Floats shift) {
-    uint lane = gl_SubgroupInvocationID;
-    uint lanes = lane_count();
-    vec4 sum = vec4(0.0);
-    float square = 0.0;
-    vec2 stats = vec2(0.0, 1.0);
-    if (norm == NORM_LAYER) {
-        stats = row_stats(x, 0u, k, norm, eps);
-    }
-    if (k % 8u == 0u) {
-        uvec4 first = row * (k / 8u);
-        for (uint j = lane; j < k / 8u; j += lanes) {
-            vec4 a = Vec4s(x).v[2u * j];
-            vec4 b = Vec4s(x).v[2u * j + 1u];
-            if (norm == NORM_RMS) {
-                square += dot(a, a) + dot(b, b);
-                a *= Vec4s(scale).v[2u * j];
-                b *= Vec4s(scale).v[2u * j + 1u];
-            }
-            if (norm == NORM_LAYER) {
-                a = (a - stats.x) * stats.y * Vec4s(scale).v[2u * j] + Vec4s(shift).v[2u * j];
-                b = (b - stats.x) * stats.y * Vec4s(scale).v[2u * j + 1u] + Vec4s(shift).v[2u * j + 1u];
-            }
-            sum.x += dot8(w, first.x + j, a, b);
-            sum.y += dot8(w, first.y + j, a, b);
-            sum.z += dot8(w, first.z + j, a, b);
-            sum.w += dot8(w, first.w + j, a, b);
-        }
-    } else {
-        uvec4 first = row * k;
-        for (uint j = lane; j < k; j += lanes) {
-            float a = x.v[j];
-            if (norm == NORM_RMS) {
-                square += a * a;
-                a *= scale.v[j];
-            }
-            if (norm == NORM_LAYER) {
-                a = (a - stats.x) * stats.y * scale.v[j] + shift.v[j];
-            }
-            sum += a * vec4(load_weight(w, first.x + j), load_weight(w, first.y + j), load_weight(w, first.z + j),
-                            load_weight(w, first.w + j));
-        }
-    }
-#if SALIENT > 0
-    for (uint i = lane; i < SALIENT; i += lanes) {
-        uint j = salient_column(w, i);
-        float a = x.v[j];
-        if (norm == NORM_RMS) {
-            a *= scale.v[j];
-        }
-        if (norm == NORM_LAYER) {
-            a = (a - stats.x) * stats.y * scale.v[j] + shift.v[j];
-        }
-        sum += salient_sum(w, row, i, a);
-    }
+// Units whose rows a thread works on at once.
+const uint DEPTH = UNITS * SLOTS / LOCAL;
+
+// What each thread adds to the sums of its units, and to the sum of squares of x.
+shared vec4 shares[UNITS * SLOTS];
+shared float squares[SQUARES];
+#if UNITS > 1
+shared vec4 unit_sums[UNITS];
 #endif
-    sum = subgroupAdd(sum);
-    if (norm == NORM_RMS) {
-        sum *= 1.0 / sqrt(subgroupAdd(square) / float(k) + eps);
-    }
-    return sum;
+#if WIDTH > 8
+shared vec4 tile[SLOTS * (WIDTH / 4)];
+#endif
+
+// Rows by the place of a thread's chunks.
+struct Row {
+    Stored chunks[CHUNKS][SLOTS];
+};
+struct Pair {
+    Row rows[2];
+};
+layout(buffer_reference, std430, buffer_reference_align = 16) readonly buffer Pairs { Pair v[]; };
+
+// Group j of four columns of chunk `chunk` of an f32 vector; zeros past the row.
+vec4 load_four(Floats x, uint chunk, uint j, const uint k) {
+    bool inside = EXACT || chunk < k / WIDTH;
+    return inside ? Vec4s(x).v[chunk * (WIDTH / 4u) + j] : vec4(0.0);
 }
 
-void matvec(Floats x, Weights w, const uint k, const uint units, const uint norm, const float eps, Floats scale, Floats shift) {
-    uint unit = workgroup_index() * UNITS;
-    for (uint i = gl_SubgroupID; i < UNITS && unit + i < units; i += gl_NumSubgroups) {
-        uint mine = unit + i;
-        uvec4 row = uvec4(unit_row(mine, 0u), unit_row(mine, 1u), unit_row(mine, 2u), unit_row(mine, 3u));
-        vec4 sums = unit_by_subgroup(x, w, row, k, norm, eps, scale, shift);
-        if (subgroupElect()) {
-            unit_store(0u, mine, sums);
+Stored load_stored(Weights w, uint unit, uint part, uint i, uint slot, const uint k) {
+#if EXACT
+    return Pairs(w.at).v[unit_pair(unit, part >> 1)].rows[part & 1u].chunks[i][slot];
+#else
+    return stored_load(w, unit_row(unit, part) * (k / WIDTH) + min(slot + i * SLOTS, k / WIDTH - 1u));
+#endif
+}
+
+// Four columns as the weights meet them, but for the factor of RMS that all share. Adds to the sum of squares.
+vec4 normalised(Floats x, uint chunk, uint j, const uint k, const uint norm, vec2 stats, Floats scale, Floats shift, inout float square) {
+    vec4 a = load_four(x, chunk, j, k);
+    if (norm == NORM_RMS) {
+        square += dot(a, a);
+    }
+    if (norm != NORM_NONE) {
+        a = (norm == NORM_LAYER ? (a - stats.x) * stats.y : a) * load_four(scale, chunk, j, k);
+    }
+    return norm == NORM_LAYER ? a + load_four(shift, chunk, j, k) : a;
+}
+
+// Chunk i of the thread's columns. Narrow ones it loads itself; wide ones would lie far apart, so that the workgroup loads neighbours
+// and hands them over: then all threads call this together.
+Columns load_columns(Floats x, uint i, uint slot, const uint k, const uint norm, vec2 stats, Floats scale, Floats shift,
+                     inout float square) {
+    Columns columns;
+#if WIDTH == 8
+    columns.x[0] = normalised(x, slot + i * SLOTS, 0u, k, norm, stats, scale, shift, square);
+    columns.x[1] = normalised(x, slot + i * SLOTS, 1u, k, norm, stats, scale, shift, square);
+#else
+    if (i > 0u) {
+        barrier();
+    }
+    for (uint q = gl_LocalInvocationIndex; q < SLOTS * (WIDTH / 4u); q += LOCAL) {
+        uint c = q / (WIDTH / 4u);
+        uint j = q % (WIDTH / 4u);
+        tile[j * SLOTS + c] = normalised(x, c + i * SLOTS, j, k, norm, stats, scale, shift, square);
+    }
+    barrier();
+    [[unroll]] for (uint j = 0u; j < WIDTH / 4u; j++) {
+        columns.x[j] = tile[j * SLOTS + slot];
+    }
+#endif
+    return columns;
+}
+
+// One column in the same way.
+float normalised_at(Floats x, uint j, const uint norm, vec2 stats, Floats scale, Floats shift) {
+    float a = x.v[j];
+    if (norm != NORM_NONE) {
+        a = (norm == NORM_LAYER ? (a - stats.x) * stats.y : a) * scale.v[j];
+    }
+    return norm == NORM_LAYER ? a + shift.v[j] : a;
+}
+
+// The products of a thread's columns, and the extras of unit `ends`. Returns the sum of the columns' squares.
+float add_chunks(Floats x, Weights w, uint unit0, uint slot, const uint k, const uint units, const uint norm, vec2 stats,
+                 Floats scale, Floats shift, uint ends, inout vec4 sums[DEPTH], out Extras extras) {
+    Stored stored[4 * DEPTH * CHUNKS];
+    [[unroll]] for (uint u = 0u; u < DEPTH; u++) {
+        [[unroll]] for (uint part = 0u; part < 4u; part++) {
+            [[unroll]] for (uint i = 0u; i < CHUNKS; i++) {
+                stored[(4u * u + part) * CHUNKS + i] = load_stored(w, min(unit0 + u, units - 1u), part, i, slot, k);
+            }
         }
     }
+#if WEIGHT_BITS < 16
+    vec2 lines[4 * DEPTH * CHUNKS];
+    [[unroll]] for (uint u = 0u; u < DEPTH; u++) {
+        [[unroll]] for (uint part = 0u; part < 4u; part++) {
+            uint first = unit_row(min(unit0 + u, units - 1u), part) * (k / GROUP);
+            [[unroll]] for (uint i = 0u; i < CHUNKS; i++) {
+                uint chunk = min(slot + i * SLOTS, k / WIDTH - 1u);
+                lines[(4u * u + part) * CHUNKS + i] = group_line(w, first + chunk * WIDTH / GROUP);
+            }
+        }
+    }
+#endif
+    float square = 0.0;
+#if WIDTH == 8
+    Columns narrow[CHUNKS];
+    [[unroll]] for (uint i = 0u; i < CHUNKS; i++) {
+        narrow[i] = load_columns(x, i, slot, k, norm, stats, scale, shift, square);
+    }
+#endif
+    extras = unit_begin(ends);
+    [[unroll]] for (uint i = 0u; i < CHUNKS; i++) {
+#if WIDTH == 8
+        Columns columns = narrow[i];
+#else
+        Columns columns = load_columns(x, i, slot, k, norm, stats, scale, shift, square);
+        vec2 base = column_sums(columns);
+#endif
+        [[unroll]] for (uint u = 0u; u < DEPTH; u++) {
+            [[unroll]] for (uint part = 0u; part < 4u; part++) {
+                float product = stored_dot(stored[(4u * u + part) * CHUNKS + i], columns);
+#if WEIGHT_BITS < 16
+                vec2 line = lines[(4u * u + part) * CHUNKS + i];
+                product = line.x * (product - base.x) + line.y * base.y;
+#endif
+                sums[u][part] += product;
+            }
+        }
+    }
+    return square;
+}
+
+uvec4 unit_rows(uint unit) {
+    return uvec4(unit_row(unit, 0u), unit_row(unit, 1u), unit_row(unit, 2u), unit_row(unit, 3u));
+}
+
+// The same column by column, for rows that are no multiple of a chunk.
+float add_columns(Floats x, Weights w, uint unit0, uint slot, const uint k, const uint units, const uint norm, vec2 stats,
+                  Floats scale, Floats shift, inout vec4 sums[DEPTH]) {
+    float square = 0.0;
+    for (uint j = slot; j < k; j += SLOTS) {
+        square += x.v[j] * x.v[j];
+        float a = normalised_at(x, j, norm, stats, scale, shift);
+        [[unroll]] for (uint u = 0u; u < DEPTH; u++) {
+            uvec4 row = unit_rows(min(unit0 + u, units - 1u)) * k + j;
+            sums[u] += a * vec4(load_weight(w, row.x), load_weight(w, row.y), load_weight(w, row.z), load_weight(w, row.w));
+        }
+    }
+    return square;
+}
+
+#if SALIENT > 0
+// What the corrected columns add.
+void add_salient(Floats x, Weights w, uint unit0, uint slot, const uint units, const uint norm, vec2 stats, Floats scale, Floats shift,
+                 inout vec4 sums[DEPTH]) {
+    for (uint i = slot; i < SALIENT; i += SLOTS) {
+        float a = normalised_at(x, salient_column(w, i), norm, stats, scale, shift);
+        [[unroll]] for (uint u = 0u; u < DEPTH; u++) {
+            sums[u] += salient_sum(w, unit_rows(min(unit0 + u, units - 1u)), i, a);
+        }
+    }
+}
+#endif
+
+#if CPU_FORM
+// The form for subgroups of eight, which are CPUs: a subgroup takes a unit alone and walks along its rows, because there a load costs
+// as much for one lane as for all, and waiting for other subgroups costs more than they help.
+void matvec_by_subgroup(Floats x, Weights w, uint first, const uint k, const uint units, const uint norm, const float eps, Floats scale,
+                        Floats shift) {
+    uint lane = gl_SubgroupInvocationID;
+    const uint lanes = 8u;
+    vec2 stats = norm == NORM_LAYER ? row_stats(x, 0u, k, norm, eps) : vec2(0.0, 1.0);
+    for (uint u = gl_SubgroupID; u < UNITS && gl_SubgroupID < LOCAL / lanes && first + u < units; u += LOCAL / lanes) {
+        uvec4 row = unit_rows(first + u);
+        vec4 sum = vec4(0.0);
+        float square = 0.0;
+        for (uint j = lane; k % 8u == 0u && j < k / 8u; j += lanes) {
+            vec4 a = normalised(x, j / (WIDTH / 8u), j % (WIDTH / 8u) * 2u, k, norm, stats, scale, shift, square);
+            vec4 b = normalised(x, j / (WIDTH / 8u), j % (WIDTH / 8u) * 2u + 1u, k, norm, stats, scale, shift, square);
+            uvec4 at = row * (k / 8u) + j;
+            sum += vec4(dot8(w, at.x, a, b), dot8(w, at.y, a, b), dot8(w, at.z, a, b), dot8(w, at.w, a, b));
+        }
+        for (uint j = lane; k % 8u != 0u && j < k; j += lanes) {
+            square += x.v[j] * x.v[j];
+            uvec4 at = row * k + j;
+            sum += normalised_at(x, j, norm, stats, scale, shift) *
+                   vec4(load_weight(w, at.x), load_weight(w, at.y), load_weight(w, at.z), load_weight(w, at.w));
+        }
+#if SALIENT > 0
+        for (uint i = lane; i < SALIENT; i += lanes) {
+            sum += salient_sum(w, row, i, normalised_at(x, salient_column(w, i), norm, stats, scale, shift));
+        }
+#endif
+        sum = subgroupAdd(sum);
+        if (norm == NORM_RMS) {
+            sum *= 1.0 / sqrt(subgroupAdd(square) / float(k) + eps);
+        }
+        if (subgroupElect()) {
+            unit_end(first + u, sum, unit_begin(first + u));
+        }
+    }
+}
+#endif
+
+void matvec(Floats x, Weights w, const uint k, const uint units, const uint norm, const float eps, Floats scale, Floats shift) {
+    uint thread = gl_LocalInvocationIndex;
+    uint group = thread / SLOTS;
+    uint slot = thread % SLOTS;
+    uint first = workgroup_index() * UNITS;
+#if CPU_FORM
+    if (SUBGROUP == 8u && LOCAL >= 8) {
+        matvec_by_subgroup(x, w, first, k, units, norm, eps, scale, shift);
+        return;
+    }
+#endif
+    vec4 sums[DEPTH];
+    [[unroll]] for (uint u = 0u; u < DEPTH; u++) {
+        sums[u] = vec4(0.0);
+    }
+    vec2 stats = norm == NORM_LAYER ? row_stats(x, 0u, k, norm, eps) : vec2(0.0, 1.0);
+    float square;
+    Extras extras;
+    // The thread that ends a unit, see below; all others load the last one's too.
+    uint ends = min(first + min(thread, UNITS - 1u), units - 1u);
+    if (k % WIDTH == 0u) {
+        square = add_chunks(x, w, first + group * DEPTH, slot, k, units, norm, stats, scale, shift, ends, sums, extras);
+    } else {
+        extras = unit_begin(ends);
+        square = add_columns(x, w, first + group * DEPTH, slot, k, units, norm, stats, scale, shift, sums);
+    }
+#if SALIENT > 0
+    add_salient(x, w, first + group * DEPTH, slot, units, norm, stats, scale, shift, sums);
+#endif
+    [[unroll]] for (uint u = 0u; u < DEPTH; u++) {
+        shares[(group * DEPTH + u) * SLOTS + slot] = sums[u];
+    }
+    if (norm == NORM_RMS && thread < SQUARES) {
+        squares[thread] = square;
+    }
+    barrier();
+    // Whole subgroups sum up a unit each, then a thread a unit ends it.
+    uint lane = gl_SubgroupInvocationID;
+    uint lanes = min(SUBGROUP, uint(LOCAL));
+    uint whole = LOCAL / lanes;
+    float inverse = 1.0;
+    if (norm == NORM_RMS) {
+        float length = 0.0;
+        for (uint i = lane; i < SQUARES; i += lanes) {
+            length += squares[i];
+        }
+        inverse = 1.0 / sqrt(subgroupAdd(length) / float(k) + eps);
+    }
+    for (uint u = gl_SubgroupID; u < UNITS && gl_SubgroupID < whole; u += whole) {
+        vec4 all = vec4(0.0);
+        for (uint i = lane; i < SLOTS; i += lanes) {
+            all += shares[u * SLOTS + i];
+        }
+        all = subgroupAdd(all) * inverse;
+        if (subgroupElect()) {
+#if UNITS > 1
+            unit_sums[u] = all;
+#else
+            unit_end(first, all, extras);
+#endif
+        }
+    }
+#if UNITS > 1
+    barrier();
+    if (thread < UNITS && first + thread < units) {
+        unit_end(first + thread, unit_sums[thread], extras);
+    }
+#endif
 }
 
 #endif

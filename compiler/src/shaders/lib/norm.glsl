@@ -8,15 +8,12 @@ const uint NORM_NONE = 0u;
 const uint NORM_RMS = 1u;
 const uint NORM_LAYER = 2u;
 
-// Lanes of this subgroup that take part. A workgroup may be smaller than a subgroup.
-uint lane_count() {
-    return min(gl_SubgroupSize, gl_WorkGroupSize.x);
-}
-
 // x: mean (0 for RMS), y: 1 / sqrt(variance or mean square + eps) of the row that begins at element `base`.
 vec2 row_stats(Floats x, uint base, const uint k, const uint norm, const float eps) {
-    uint lane = gl_SubgroupInvocationID;
-    uint lanes = lane_count();
+    // The last subgroup of a workgroup may have fewer lanes than the others.
+    uvec4 here = subgroupBallot(true);
+    uint lane = subgroupBallotExclusiveBitCount(here);
+    uint lanes = subgroupBallotBitCount(here);
     float mean = 0.0;
     if (norm == NORM_LAYER) {
         float sum = 0.0;

@@ -70,7 +70,7 @@ static KERNELS: &[Kernel] = &[
         KV_BITS = "16", BIAS = "1", ROTARY = "64", TABLE = "1024", INTERLEAVED = "0",
         QUADS = "1", POS_WORD = "0", ROWS_WORD = "1", LIVE = "1", THREAD_ROWS = "8",
         LOCAL = "64", NORM = "1", EPS = "1e-6", HALVES = "2"], matrix[MATRIX = "1", ROWS
-        = "256", TILE_M = "32", TILE_N = "64", TILE_K = "64", PARTS_M = "1", PARTS_N =
+        = "256", TILE_M = "32", TILE_N = "64", TILE_K = "128", PARTS_M = "1", PARTS_N =
         "2", PARTS_K = "4"]
     ),
     kernel!(
@@ -88,14 +88,14 @@ static KERNELS: &[Kernel] = &[
         "matmul_f16_m256_k896_n896_add", "linear.comp", args 6, writes 4, [M = "256", K =
         "896", N = "896", WEIGHT_BITS = "16", ACT = "0", BIAS = "0", RESIDUAL = "1", LIVE
         = "1", THREAD_ROWS = "8", LOCAL = "64", NORM = "0", EPS = "0.0", HALVES = "2"],
-        matrix[MATRIX = "1", ROWS = "256", TILE_M = "32", TILE_N = "64", TILE_K = "64",
+        matrix[MATRIX = "1", ROWS = "256", TILE_M = "32", TILE_N = "64", TILE_K = "128",
         PARTS_M = "1", PARTS_N = "2", PARTS_K = "4"]
     ),
     kernel!(
         "gated_matmul_f16_m256_k896_n4864_rms_silu", "gated_linear.comp", args 6, writes
         4, [M = "256", K = "896", N = "4864", WEIGHT_BITS = "16", ACT = "15", LIVE = "1",
         THREAD_ROWS = "8", LOCAL = "64", NORM = "1", EPS = "1e-6", HALVES = "2"],
-        matrix[MATRIX = "1", ROWS = "256", TILE_M = "128", TILE_N = "128", TILE_K = "32",
+        matrix[MATRIX = "1", ROWS = "256", TILE_M = "64", TILE_N = "128", TILE_K = "64",
         PARTS_M = "2", PARTS_N = "4", PARTS_K = "1"]
     ),
     kernel!(
@@ -108,7 +108,7 @@ static KERNELS: &[Kernel] = &[
         = "4864", N = "896", WEIGHT_BITS = "16", ACT = "0", BIAS = "0", RESIDUAL = "1",
         LIVE = "1", THREAD_ROWS = "8", LOCAL = "64", NORM = "0", EPS = "0.0", HALVES =
         "2"], matrix[MATRIX = "1", ROWS = "256", TILE_M = "32", TILE_N = "64", TILE_K =
-        "64", PARTS_M = "1", PARTS_N = "2", PARTS_K = "4"]
+        "128", PARTS_M = "1", PARTS_N = "2", PARTS_K = "4"]
     ),
     kernel!("last_row_f32_m256_k896", "last_row.comp", args 3, writes 4, [M = "256", K = "896", ROWS_WORD = "1"]),
     kernel!(
@@ -806,7 +806,7 @@ static BUCKET_PREFILL_1_ROWS: &[Dispatch] = &[
         +, "/model/layers.{l}/mlp/Mul [1, 256, 4864]"
     ),
     row!(
-        GATED_MATMUL_F16_M256_K896_N4864_RMS_SILU, [76, 2, 1], [Arena(2753536),
+        GATED_MATMUL_F16_M256_K896_N4864_RMS_SILU, [76, 4, 1], [Arena(2753536),
         Column(7), Arena(3671040), Step, Column(6), Arena(0)], +,
         "/model/layers.{l}/mlp/Mul [1, 256, 4864]"
     ),

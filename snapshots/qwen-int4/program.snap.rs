@@ -31,25 +31,28 @@ pub fn program() -> Program {
 }
 
 const GATHER_Q8_G64_MID_M256_K896_ROWS151936: u32 = 0;
-const QKV_Q4_G64_MIN_M256_K896_H14_2_D64_C1024_RMS: u32 = 1;
-const ATTEND_F16_M256_H14_2_D64_C1024: u32 = 2;
-const MATMUL_Q4_G64_MIN_M256_K896_N896_ADD: u32 = 3;
-const GATED_MATMUL_Q4_G64_MIN_M256_K896_N4864_RMS_SILU: u32 = 4;
-const MATMUL_Q4_G64_MIN_M256_K4864_N896_ADD: u32 = 5;
-const LAST_ROW_F32_M256_K896: u32 = 6;
-const MATVEC_Q8_G64_MID_M1_K896_N151936_RMS: u32 = 7;
-const ARGMAX_F32_N151936: u32 = 8;
-const NEXT_TOKEN_N151936: u32 = 9;
-const DRAW_SCALE_N151936: u32 = 10;
-const DRAW_SEARCH_N151936: u32 = 11;
-const DRAW_SUM_N151936: u32 = 12;
-const DRAW_PICK_N151936: u32 = 13;
-const GATHER_Q8_G64_MID_M1_K896_ROWS151936: u32 = 14;
-const QKV_Q4_G64_MIN_M1_K896_H14_2_D64_C1024_RMS: u32 = 15;
-const ATTEND_F16_M1_H14_2_D64_C1024: u32 = 16;
-const MATVEC_Q4_G64_MIN_M1_K896_N896_ADD: u32 = 17;
-const GATED_MATVEC_Q4_G64_MIN_M1_K896_N4864_RMS_SILU: u32 = 18;
-const MATVEC_Q4_G64_MIN_M1_K4864_N896_ADD: u32 = 19;
+const HALVES_M256_K896_RMS: u32 = 1;
+const QKV_Q4_G64_MIN_M256_K896_H14_2_D64_C1024_RMS: u32 = 2;
+const ATTEND_F16_M256_H14_2_D64_C1024: u32 = 3;
+const HALVES_M256_K896: u32 = 4;
+const MATMUL_Q4_G64_MIN_M256_K896_N896_ADD: u32 = 5;
+const GATED_MATMUL_Q4_G64_MIN_M256_K896_N4864_RMS_SILU: u32 = 6;
+const HALVES_M256_K4864: u32 = 7;
+const MATMUL_Q4_G64_MIN_M256_K4864_N896_ADD: u32 = 8;
+const LAST_ROW_F32_M256_K896: u32 = 9;
+const MATVEC_Q8_G64_MID_M1_K896_N151936_RMS: u32 = 10;
+const ARGMAX_F32_N151936: u32 = 11;
+const NEXT_TOKEN_N151936: u32 = 12;
+const DRAW_SCALE_N151936: u32 = 13;
+const DRAW_SEARCH_N151936: u32 = 14;
+const DRAW_SUM_N151936: u32 = 15;
+const DRAW_PICK_N151936: u32 = 16;
+const GATHER_Q8_G64_MID_M1_K896_ROWS151936: u32 = 17;
+const QKV_Q4_G64_MIN_M1_K896_H14_2_D64_C1024_RMS: u32 = 18;
+const ATTEND_F16_M1_H14_2_D64_C1024: u32 = 19;
+const MATVEC_Q4_G64_MIN_M1_K896_N896_ADD: u32 = 20;
+const GATED_MATVEC_Q4_G64_MIN_M1_K896_N4864_RMS_SILU: u32 = 21;
+const MATVEC_Q4_G64_MIN_M1_K4864_N896_ADD: u32 = 22;
 
 static KERNELS: &[Kernel] = &[
     kernel!(
@@ -58,12 +61,19 @@ static KERNELS: &[Kernel] = &[
         "151936", GROUP = "64", ZERO = "0", SALIENT = "0", LIVE = "1"]
     ),
     kernel!(
-        "qkv_q4_g64_min_m256_k896_h14_2_d64_c1024_rms", "qkv.comp", args 12, writes 28,
+        "halves_m256_k896_rms", "halves.comp", args 4, writes 2, [M = "256", K = "896",
+        ROWS = "256", HALVES = "2", LOCAL = "256", LIVE = "1", NORM = "1", EPS = "1e-6"],
+        matrix[MATRIX = "1"]
+    ),
+    kernel!(
+        "qkv_q4_g64_min_m256_k896_h14_2_d64_c1024_rms", "qkv.comp", args 13, writes 28,
         [M = "256", K = "896", HQ = "14", HKV = "2", D = "64", C = "1024", WEIGHT_BITS =
         "4", WEIGHT_ROWS = "1152", GROUP = "64", ZERO = "2", SALIENT = "0", KV_BITS =
         "16", BIAS = "1", ROTARY = "64", TABLE = "1024", INTERLEAVED = "0", QUADS = "1",
         POS_WORD = "0", ROWS_WORD = "1", LIVE = "1", THREAD_ROWS = "8", LOCAL = "64",
-        NORM = "1", EPS = "1e-6", HALVES = "0"]
+        NORM = "1", EPS = "1e-6", HALVES = "2"], matrix[MATRIX = "1", ROWS = "256",
+        TILE_M = "32", TILE_N = "64", TILE_K = "128", PARTS_M = "1", PARTS_N = "2",
+        PARTS_K = "4"]
     ),
     kernel!(
         "attend_f16_m256_h14_2_d64_c1024", "cached_attention.comp", args 6, writes 8, [M
@@ -72,22 +82,38 @@ static KERNELS: &[Kernel] = &[
         "1"]
     ),
     kernel!(
-        "matmul_q4_g64_min_m256_k896_n896_add", "linear.comp", args 5, writes 4, [M =
+        "halves_m256_k896", "halves.comp", args 3, writes 2, [M = "256", K = "896", ROWS
+        = "256", HALVES = "2", LOCAL = "256", LIVE = "1", NORM = "0", EPS = "0.0"],
+        matrix[MATRIX = "1"]
+    ),
+    kernel!(
+        "matmul_q4_g64_min_m256_k896_n896_add", "linear.comp", args 6, writes 4, [M =
         "256", K = "896", N = "896", WEIGHT_BITS = "4", WEIGHT_ROWS = "896", GROUP =
         "64", ZERO = "2", SALIENT = "0", ACT = "0", BIAS = "0", RESIDUAL = "1", LIVE =
-        "1", THREAD_ROWS = "8", LOCAL = "64", NORM = "0", EPS = "0.0", HALVES = "0"]
+        "1", THREAD_ROWS = "8", LOCAL = "64", NORM = "0", EPS = "0.0", HALVES = "2"],
+        matrix[MATRIX = "1", ROWS = "256", TILE_M = "32", TILE_N = "64", TILE_K = "128",
+        PARTS_M = "1", PARTS_N = "2", PARTS_K = "4"]
     ),
     kernel!(
-        "gated_matmul_q4_g64_min_m256_k896_n4864_rms_silu", "gated_linear.comp", args 5,
+        "gated_matmul_q4_g64_min_m256_k896_n4864_rms_silu", "gated_linear.comp", args 6,
         writes 4, [M = "256", K = "896", N = "4864", WEIGHT_BITS = "4", WEIGHT_ROWS =
         "9728", GROUP = "64", ZERO = "2", SALIENT = "0", ACT = "15", LIVE = "1",
-        THREAD_ROWS = "8", LOCAL = "64", NORM = "1", EPS = "1e-6", HALVES = "0"]
+        THREAD_ROWS = "8", LOCAL = "64", NORM = "1", EPS = "1e-6", HALVES = "2"],
+        matrix[MATRIX = "1", ROWS = "256", TILE_M = "64", TILE_N = "128", TILE_K = "64",
+        PARTS_M = "2", PARTS_N = "4", PARTS_K = "1"]
     ),
     kernel!(
-        "matmul_q4_g64_min_m256_k4864_n896_add", "linear.comp", args 5, writes 4, [M =
+        "halves_m256_k4864", "halves.comp", args 3, writes 2, [M = "256", K = "4864",
+        ROWS = "256", HALVES = "2", LOCAL = "256", LIVE = "1", NORM = "0", EPS = "0.0"],
+        matrix[MATRIX = "1"]
+    ),
+    kernel!(
+        "matmul_q4_g64_min_m256_k4864_n896_add", "linear.comp", args 6, writes 4, [M =
         "256", K = "4864", N = "896", WEIGHT_BITS = "4", WEIGHT_ROWS = "896", GROUP =
         "64", ZERO = "2", SALIENT = "0", ACT = "0", BIAS = "0", RESIDUAL = "1", LIVE =
-        "1", THREAD_ROWS = "8", LOCAL = "64", NORM = "0", EPS = "0.0", HALVES = "0"]
+        "1", THREAD_ROWS = "8", LOCAL = "64", NORM = "0", EPS = "0.0", HALVES = "2"],
+        matrix[MATRIX = "1", ROWS = "256", TILE_M = "32", TILE_N = "64", TILE_K = "128",
+        PARTS_M = "1", PARTS_N = "2", PARTS_K = "4"]
     ),
     kernel!("last_row_f32_m256_k896", "last_row.comp", args 3, writes 4, [M = "256", K = "896", ROWS_WORD = "1"]),
     kernel!(
@@ -158,11 +184,11 @@ static KERNELS: &[Kernel] = &[
 
 static TENSORS: &[Tensor] = &[
     tensor!("model.embed_tokens.weight", q8_g64_mid, [151936, 896], 140388864),
+    tensor!("model.layers.0.input_layernorm.weight", rows_f32, [896], 3584),
     tensor!(
         "model.layers.0.self_attn.q_proj.weight_T+model.layers.0.self_attn.k_proj.weight_T+model.layers.0.self_attn.v_proj.weight_T",
         q4_g64_min, [1152, 896], 580608
     ),
-    tensor!("model.layers.0.input_layernorm.weight", rows_f32, [896], 3584),
     tensor!(
         "model.layers.0.self_attn.q_proj.bias+model.layers.0.self_attn.k_proj.bias+model.layers.0.self_attn.v_proj.bias",
         rows_f32, [1152], 4608
@@ -170,379 +196,379 @@ static TENSORS: &[Tensor] = &[
     tensor!("/model/rotary_emb/Unsqueeze_2_output_0.cos_table", rows_f32, [1024, 32], 131072),
     tensor!("/model/rotary_emb/Unsqueeze_3_output_0.sin_table", rows_f32, [1024, 32], 131072),
     tensor!("model.layers.0.self_attn.o_proj.weight_T", q4_g64_min, [896, 896], 451584),
+    tensor!("model.layers.0.post_attention_layernorm.weight", rows_f32, [896], 3584),
     tensor!(
         "model.layers.0.mlp.gate_proj.weight_T+model.layers.0.mlp.up_proj.weight_T",
         q4_g64_min, [9728, 896], 4902912
     ),
-    tensor!("model.layers.0.post_attention_layernorm.weight", rows_f32, [896], 3584),
     tensor!("model.layers.0.mlp.down_proj.weight_T", q4_g64_min, [896, 4864], 2451456),
+    tensor!("model.layers.1.input_layernorm.weight", rows_f32, [896], 3584),
     tensor!(
         "model.layers.1.self_attn.q_proj.weight_T+model.layers.1.self_attn.k_proj.weight_T+model.layers.1.self_attn.v_proj.weight_T",
         q4_g64_min, [1152, 896], 580608
     ),
-    tensor!("model.layers.1.input_layernorm.weight", rows_f32, [896], 3584),
     tensor!(
         "model.layers.1.self_attn.q_proj.bias+model.layers.1.self_attn.k_proj.bias+model.layers.1.self_attn.v_proj.bias",
         rows_f32, [1152], 4608
     ),
     tensor!("model.layers.1.self_attn.o_proj.weight_T", q4_g64_min, [896, 896], 451584),
+    tensor!("model.layers.1.post_attention_layernorm.weight", rows_f32, [896], 3584),
     tensor!(
         "model.layers.1.mlp.gate_proj.weight_T+model.layers.1.mlp.up_proj.weight_T",
         q4_g64_min, [9728, 896], 4902912
     ),
-    tensor!("model.layers.1.post_attention_layernorm.weight", rows_f32, [896], 3584),
     tensor!("model.layers.1.mlp.down_proj.weight_T", q4_g64_min, [896, 4864], 2451456),
+    tensor!("model.layers.2.input_layernorm.weight", rows_f32, [896], 3584),
     tensor!(
         "model.layers.2.self_attn.q_proj.weight_T+model.layers.2.self_attn.k_proj.weight_T+model.layers.2.self_attn.v_proj.weight_T",
         q4_g64_min, [1152, 896], 580608
     ),
-    tensor!("model.layers.2.input_layernorm.weight", rows_f32, [896], 3584),
     tensor!(
         "model.layers.2.self_attn.q_proj.bias+model.layers.2.self_attn.k_proj.bias+model.layers.2.self_attn.v_proj.bias",
         rows_f32, [1152], 4608
     ),
     tensor!("model.layers.2.self_attn.o_proj.weight_T", q4_g64_min, [896, 896], 451584),
+    tensor!("model.layers.2.post_attention_layernorm.weight", rows_f32, [896], 3584),
     tensor!(
         "model.layers.2.mlp.gate_proj.weight_T+model.layers.2.mlp.up_proj.weight_T",
         q4_g64_min, [9728, 896], 4902912
     ),
-    tensor!("model.layers.2.post_attention_layernorm.weight", rows_f32, [896], 3584),
     tensor!("model.layers.2.mlp.down_proj.weight_T", q4_g64_min, [896, 4864], 2451456),
+    tensor!("model.layers.3.input_layernorm.weight", rows_f32, [896], 3584),
     tensor!(
         "model.layers.3.self_attn.q_proj.weight_T+model.layers.3.self_attn.k_proj.weight_T+model.layers.3.self_attn.v_proj.weight_T",
         q4_g64_min, [1152, 896], 580608
     ),
-    tensor!("model.layers.3.input_layernorm.weight", rows_f32, [896], 3584),
     tensor!(
         "model.layers.3.self_attn.q_proj.bias+model.layers.3.self_attn.k_proj.bias+model.layers.3.self_attn.v_proj.bias",
         rows_f32, [1152], 4608
     ),
     tensor!("model.layers.3.self_attn.o_proj.weight_T", q4_g64_min, [896, 896], 451584),
+    tensor!("model.layers.3.post_attention_layernorm.weight", rows_f32, [896], 3584),
     tensor!(
         "model.layers.3.mlp.gate_proj.weight_T+model.layers.3.mlp.up_proj.weight_T",
         q4_g64_min, [9728, 896], 4902912
     ),
-    tensor!("model.layers.3.post_attention_layernorm.weight", rows_f32, [896], 3584),
     tensor!("model.layers.3.mlp.down_proj.weight_T", q4_g64_min, [896, 4864], 2451456),
+    tensor!("model.layers.4.input_layernorm.weight", rows_f32, [896], 3584),
     tensor!(
         "model.layers.4.self_attn.q_proj.weight_T+model.layers.4.self_attn.k_proj.weight_T+model.layers.4.self_attn.v_proj.weight_T",
         q4_g64_min, [1152, 896], 580608
     ),
-    tensor!("model.layers.4.input_layernorm.weight", rows_f32, [896], 3584),
     tensor!(
         "model.layers.4.self_attn.q_proj.bias+model.layers.4.self_attn.k_proj.bias+model.layers.4.self_attn.v_proj.bias",
         rows_f32, [1152], 4608
     ),
     tensor!("model.layers.4.self_attn.o_proj.weight_T", q4_g64_min, [896, 896], 451584),
+    tensor!("model.layers.4.post_attention_layernorm.weight", rows_f32, [896], 3584),
     tensor!(
         "model.layers.4.mlp.gate_proj.weight_T+model.layers.4.mlp.up_proj.weight_T",
         q4_g64_min, [9728, 896], 4902912
     ),
-    tensor!("model.layers.4.post_attention_layernorm.weight", rows_f32, [896], 3584),
     tensor!("model.layers.4.mlp.down_proj.weight_T", q4_g64_min, [896, 4864], 2451456),
+    tensor!("model.layers.5.input_layernorm.weight", rows_f32, [896], 3584),
     tensor!(
         "model.layers.5.self_attn.q_proj.weight_T+model.layers.5.self_attn.k_proj.weight_T+model.layers.5.self_attn.v_proj.weight_T",
         q4_g64_min, [1152, 896], 580608
     ),
-    tensor!("model.layers.5.input_layernorm.weight", rows_f32, [896], 3584),
     tensor!(
         "model.layers.5.self_attn.q_proj.bias+model.layers.5.self_attn.k_proj.bias+model.layers.5.self_attn.v_proj.bias",
         rows_f32, [1152], 4608
     ),
     tensor!("model.layers.5.self_attn.o_proj.weight_T", q4_g64_min, [896, 896], 451584),
+    tensor!("model.layers.5.post_attention_layernorm.weight", rows_f32, [896], 3584),
     tensor!(
         "model.layers.5.mlp.gate_proj.weight_T+model.layers.5.mlp.up_proj.weight_T",
         q4_g64_min, [9728, 896], 4902912
     ),
-    tensor!("model.layers.5.post_attention_layernorm.weight", rows_f32, [896], 3584),
     tensor!("model.layers.5.mlp.down_proj.weight_T", q4_g64_min, [896, 4864], 2451456),
+    tensor!("model.layers.6.input_layernorm.weight", rows_f32, [896], 3584),
     tensor!(
         "model.layers.6.self_attn.q_proj.weight_T+model.layers.6.self_attn.k_proj.weight_T+model.layers.6.self_attn.v_proj.weight_T",
         q4_g64_min, [1152, 896], 580608
     ),
-    tensor!("model.layers.6.input_layernorm.weight", rows_f32, [896], 3584),
     tensor!(
         "model.layers.6.self_attn.q_proj.bias+model.layers.6.self_attn.k_proj.bias+model.layers.6.self_attn.v_proj.bias",
         rows_f32, [1152], 4608
     ),
     tensor!("model.layers.6.self_attn.o_proj.weight_T", q4_g64_min, [896, 896], 451584),
+    tensor!("model.layers.6.post_attention_layernorm.weight", rows_f32, [896], 3584),
     tensor!(
         "model.layers.6.mlp.gate_proj.weight_T+model.layers.6.mlp.up_proj.weight_T",
         q4_g64_min, [9728, 896], 4902912
     ),
-    tensor!("model.layers.6.post_attention_layernorm.weight", rows_f32, [896], 3584),
     tensor!("model.layers.6.mlp.down_proj.weight_T", q4_g64_min, [896, 4864], 2451456),
+    tensor!("model.layers.7.input_layernorm.weight", rows_f32, [896], 3584),
     tensor!(
         "model.layers.7.self_attn.q_proj.weight_T+model.layers.7.self_attn.k_proj.weight_T+model.layers.7.self_attn.v_proj.weight_T",
         q4_g64_min, [1152, 896], 580608
     ),
-    tensor!("model.layers.7.input_layernorm.weight", rows_f32, [896], 3584),
     tensor!(
         "model.layers.7.self_attn.q_proj.bias+model.layers.7.self_attn.k_proj.bias+model.layers.7.self_attn.v_proj.bias",
         rows_f32, [1152], 4608
     ),
     tensor!("model.layers.7.self_attn.o_proj.weight_T", q4_g64_min, [896, 896], 451584),
+    tensor!("model.layers.7.post_attention_layernorm.weight", rows_f32, [896], 3584),
     tensor!(
         "model.layers.7.mlp.gate_proj.weight_T+model.layers.7.mlp.up_proj.weight_T",
         q4_g64_min, [9728, 896], 4902912
     ),
-    tensor!("model.layers.7.post_attention_layernorm.weight", rows_f32, [896], 3584),
     tensor!("model.layers.7.mlp.down_proj.weight_T", q4_g64_min, [896, 4864], 2451456),
+    tensor!("model.layers.8.input_layernorm.weight", rows_f32, [896], 3584),
     tensor!(
         "model.layers.8.self_attn.q_proj.weight_T+model.layers.8.self_attn.k_proj.weight_T+model.layers.8.self_attn.v_proj.weight_T",
         q4_g64_min, [1152, 896], 580608
     ),
-    tensor!("model.layers.8.input_layernorm.weight", rows_f32, [896], 3584),
     tensor!(
         "model.layers.8.self_attn.q_proj.bias+model.layers.8.self_attn.k_proj.bias+model.layers.8.self_attn.v_proj.bias",
         rows_f32, [1152], 4608
     ),
     tensor!("model.layers.8.self_attn.o_proj.weight_T", q4_g64_min, [896, 896], 451584),
+    tensor!("model.layers.8.post_attention_layernorm.weight", rows_f32, [896], 3584),
     tensor!(
         "model.layers.8.mlp.gate_proj.weight_T+model.layers.8.mlp.up_proj.weight_T",
         q4_g64_min, [9728, 896], 4902912
     ),
-    tensor!("model.layers.8.post_attention_layernorm.weight", rows_f32, [896], 3584),
     tensor!("model.layers.8.mlp.down_proj.weight_T", q4_g64_min, [896, 4864], 2451456),
+    tensor!("model.layers.9.input_layernorm.weight", rows_f32, [896], 3584),
     tensor!(
         "model.layers.9.self_attn.q_proj.weight_T+model.layers.9.self_attn.k_proj.weight_T+model.layers.9.self_attn.v_proj.weight_T",
         q4_g64_min, [1152, 896], 580608
     ),
-    tensor!("model.layers.9.input_layernorm.weight", rows_f32, [896], 3584),
     tensor!(
         "model.layers.9.self_attn.q_proj.bias+model.layers.9.self_attn.k_proj.bias+model.layers.9.self_attn.v_proj.bias",
         rows_f32, [1152], 4608
     ),
     tensor!("model.layers.9.self_attn.o_proj.weight_T", q4_g64_min, [896, 896], 451584),
+    tensor!("model.layers.9.post_attention_layernorm.weight", rows_f32, [896], 3584),
     tensor!(
         "model.layers.9.mlp.gate_proj.weight_T+model.layers.9.mlp.up_proj.weight_T",
         q4_g64_min, [9728, 896], 4902912
     ),
-    tensor!("model.layers.9.post_attention_layernorm.weight", rows_f32, [896], 3584),
     tensor!("model.layers.9.mlp.down_proj.weight_T", q4_g64_min, [896, 4864], 2451456),
+    tensor!("model.layers.10.input_layernorm.weight", rows_f32, [896], 3584),
     tensor!(
         "model.layers.10.self_attn.q_proj.weight_T+model.layers.10.self_attn.k_proj.weight_T+model.layers.10.self_attn.v_proj.weight_T",
         q4_g64_min, [1152, 896], 580608
     ),
-    tensor!("model.layers.10.input_layernorm.weight", rows_f32, [896], 3584),
     tensor!(
         "model.layers.10.self_attn.q_proj.bias+model.layers.10.self_attn.k_proj.bias+model.layers.10.self_attn.v_proj.bias",
         rows_f32, [1152], 4608
     ),
     tensor!("model.layers.10.self_attn.o_proj.weight_T", q4_g64_min, [896, 896], 451584),
+    tensor!("model.layers.10.post_attention_layernorm.weight", rows_f32, [896], 3584),
     tensor!(
         "model.layers.10.mlp.gate_proj.weight_T+model.layers.10.mlp.up_proj.weight_T",
         q4_g64_min, [9728, 896], 4902912
     ),
-    tensor!("model.layers.10.post_attention_layernorm.weight", rows_f32, [896], 3584),
     tensor!("model.layers.10.mlp.down_proj.weight_T", q4_g64_min, [896, 4864], 2451456),
+    tensor!("model.layers.11.input_layernorm.weight", rows_f32, [896], 3584),
     tensor!(
         "model.layers.11.self_attn.q_proj.weight_T+model.layers.11.self_attn.k_proj.weight_T+model.layers.11.self_attn.v_proj.weight_T",
         q4_g64_min, [1152, 896], 580608
     ),
-    tensor!("model.layers.11.input_layernorm.weight", rows_f32, [896], 3584),
     tensor!(
         "model.layers.11.self_attn.q_proj.bias+model.layers.11.self_attn.k_proj.bias+model.layers.11.self_attn.v_proj.bias",
         rows_f32, [1152], 4608
     ),
     tensor!("model.layers.11.self_attn.o_proj.weight_T", q4_g64_min, [896, 896], 451584),
+    tensor!("model.layers.11.post_attention_layernorm.weight", rows_f32, [896], 3584),
     tensor!(
         "model.layers.11.mlp.gate_proj.weight_T+model.layers.11.mlp.up_proj.weight_T",
         q4_g64_min, [9728, 896], 4902912
     ),
-    tensor!("model.layers.11.post_attention_layernorm.weight", rows_f32, [896], 3584),
     tensor!("model.layers.11.mlp.down_proj.weight_T", q4_g64_min, [896, 4864], 2451456),
+    tensor!("model.layers.12.input_layernorm.weight", rows_f32, [896], 3584),
     tensor!(
         "model.layers.12.self_attn.q_proj.weight_T+model.layers.12.self_attn.k_proj.weight_T+model.layers.12.self_attn.v_proj.weight_T",
         q4_g64_min, [1152, 896], 580608
     ),
-    tensor!("model.layers.12.input_layernorm.weight", rows_f32, [896], 3584),
     tensor!(
         "model.layers.12.self_attn.q_proj.bias+model.layers.12.self_attn.k_proj.bias+model.layers.12.self_attn.v_proj.bias",
         rows_f32, [1152], 4608
     ),
     tensor!("model.layers.12.self_attn.o_proj.weight_T", q4_g64_min, [896, 896], 451584),
+    tensor!("model.layers.12.post_attention_layernorm.weight", rows_f32, [896], 3584),
     tensor!(
         "model.layers.12.mlp.gate_proj.weight_T+model.layers.12.mlp.up_proj.weight_T",
         q4_g64_min, [9728, 896], 4902912
     ),
-    tensor!("model.layers.12.post_attention_layernorm.weight", rows_f32, [896], 3584),
     tensor!("model.layers.12.mlp.down_proj.weight_T", q4_g64_min, [896, 4864], 2451456),
+    tensor!("model.layers.13.input_layernorm.weight", rows_f32, [896], 3584),
     tensor!(
         "model.layers.13.self_attn.q_proj.weight_T+model.layers.13.self_attn.k_proj.weight_T+model.layers.13.self_attn.v_proj.weight_T",
         q4_g64_min, [1152, 896], 580608
     ),
-    tensor!("model.layers.13.input_layernorm.weight", rows_f32, [896], 3584),
     tensor!(
         "model.layers.13.self_attn.q_proj.bias+model.layers.13.self_attn.k_proj.bias+model.layers.13.self_attn.v_proj.bias",
         rows_f32, [1152], 4608
     ),
     tensor!("model.layers.13.self_attn.o_proj.weight_T", q4_g64_min, [896, 896], 451584),
+    tensor!("model.layers.13.post_attention_layernorm.weight", rows_f32, [896], 3584),
     tensor!(
         "model.layers.13.mlp.gate_proj.weight_T+model.layers.13.mlp.up_proj.weight_T",
         q4_g64_min, [9728, 896], 4902912
     ),
-    tensor!("model.layers.13.post_attention_layernorm.weight", rows_f32, [896], 3584),
     tensor!("model.layers.13.mlp.down_proj.weight_T", q4_g64_min, [896, 4864], 2451456),
+    tensor!("model.layers.14.input_layernorm.weight", rows_f32, [896], 3584),
     tensor!(
         "model.layers.14.self_attn.q_proj.weight_T+model.layers.14.self_attn.k_proj.weight_T+model.layers.14.self_attn.v_proj.weight_T",
         q4_g64_min, [1152, 896], 580608
     ),
-    tensor!("model.layers.14.input_layernorm.weight", rows_f32, [896], 3584),
     tensor!(
         "model.layers.14.self_attn.q_proj.bias+model.layers.14.self_attn.k_proj.bias+model.layers.14.self_attn.v_proj.bias",
         rows_f32, [1152], 4608
     ),
     tensor!("model.layers.14.self_attn.o_proj.weight_T", q4_g64_min, [896, 896], 451584),
+    tensor!("model.layers.14.post_attention_layernorm.weight", rows_f32, [896], 3584),
     tensor!(
         "model.layers.14.mlp.gate_proj.weight_T+model.layers.14.mlp.up_proj.weight_T",
         q4_g64_min, [9728, 896], 4902912
     ),
-    tensor!("model.layers.14.post_attention_layernorm.weight", rows_f32, [896], 3584),
     tensor!("model.layers.14.mlp.down_proj.weight_T", q4_g64_min, [896, 4864], 2451456),
+    tensor!("model.layers.15.input_layernorm.weight", rows_f32, [896], 3584),
     tensor!(
         "model.layers.15.self_attn.q_proj.weight_T+model.layers.15.self_attn.k_proj.weight_T+model.layers.15.self_attn.v_proj.weight_T",
         q4_g64_min, [1152, 896], 580608
     ),
-    tensor!("model.layers.15.input_layernorm.weight", rows_f32, [896], 3584),
     tensor!(
         "model.layers.15.self_attn.q_proj.bias+model.layers.15.self_attn.k_proj.bias+model.layers.15.self_attn.v_proj.bias",
         rows_f32, [1152], 4608
     ),
     tensor!("model.layers.15.self_attn.o_proj.weight_T", q4_g64_min, [896, 896], 451584),
+    tensor!("model.layers.15.post_attention_layernorm.weight", rows_f32, [896], 3584),
     tensor!(
         "model.layers.15.mlp.gate_proj.weight_T+model.layers.15.mlp.up_proj.weight_T",
         q4_g64_min, [9728, 896], 4902912
     ),
-    tensor!("model.layers.15.post_attention_layernorm.weight", rows_f32, [896], 3584),
     tensor!("model.layers.15.mlp.down_proj.weight_T", q4_g64_min, [896, 4864], 2451456),
+    tensor!("model.layers.16.input_layernorm.weight", rows_f32, [896], 3584),
     tensor!(
         "model.layers.16.self_attn.q_proj.weight_T+model.layers.16.self_attn.k_proj.weight_T+model.layers.16.self_attn.v_proj.weight_T",
         q4_g64_min, [1152, 896], 580608
     ),
-    tensor!("model.layers.16.input_layernorm.weight", rows_f32, [896], 3584),
     tensor!(
         "model.layers.16.self_attn.q_proj.bias+model.layers.16.self_attn.k_proj.bias+model.layers.16.self_attn.v_proj.bias",
         rows_f32, [1152], 4608
     ),
     tensor!("model.layers.16.self_attn.o_proj.weight_T", q4_g64_min, [896, 896], 451584),
+    tensor!("model.layers.16.post_attention_layernorm.weight", rows_f32, [896], 3584),
     tensor!(
         "model.layers.16.mlp.gate_proj.weight_T+model.layers.16.mlp.up_proj.weight_T",
         q4_g64_min, [9728, 896], 4902912
     ),
-    tensor!("model.layers.16.post_attention_layernorm.weight", rows_f32, [896], 3584),
     tensor!("model.layers.16.mlp.down_proj.weight_T", q4_g64_min, [896, 4864], 2451456),
+    tensor!("model.layers.17.input_layernorm.weight", rows_f32, [896], 3584),
     tensor!(
         "model.layers.17.self_attn.q_proj.weight_T+model.layers.17.self_attn.k_proj.weight_T+model.layers.17.self_attn.v_proj.weight_T",
         q4_g64_min, [1152, 896], 580608
     ),
-    tensor!("model.layers.17.input_layernorm.weight", rows_f32, [896], 3584),
     tensor!(
         "model.layers.17.self_attn.q_proj.bias+model.layers.17.self_attn.k_proj.bias+model.layers.17.self_attn.v_proj.bias",
         rows_f32, [1152], 4608
     ),
     tensor!("model.layers.17.self_attn.o_proj.weight_T", q4_g64_min, [896, 896], 451584),
+    tensor!("model.layers.17.post_attention_layernorm.weight", rows_f32, [896], 3584),
     tensor!(
         "model.layers.17.mlp.gate_proj.weight_T+model.layers.17.mlp.up_proj.weight_T",
         q4_g64_min, [9728, 896], 4902912
     ),
-    tensor!("model.layers.17.post_attention_layernorm.weight", rows_f32, [896], 3584),
     tensor!("model.layers.17.mlp.down_proj.weight_T", q4_g64_min, [896, 4864], 2451456),
+    tensor!("model.layers.18.input_layernorm.weight", rows_f32, [896], 3584),
     tensor!(
         "model.layers.18.self_attn.q_proj.weight_T+model.layers.18.self_attn.k_proj.weight_T+model.layers.18.self_attn.v_proj.weight_T",
         q4_g64_min, [1152, 896], 580608
     ),
-    tensor!("model.layers.18.input_layernorm.weight", rows_f32, [896], 3584),
     tensor!(
         "model.layers.18.self_attn.q_proj.bias+model.layers.18.self_attn.k_proj.bias+model.layers.18.self_attn.v_proj.bias",
         rows_f32, [1152], 4608
     ),
     tensor!("model.layers.18.self_attn.o_proj.weight_T", q4_g64_min, [896, 896], 451584),
+    tensor!("model.layers.18.post_attention_layernorm.weight", rows_f32, [896], 3584),
     tensor!(
         "model.layers.18.mlp.gate_proj.weight_T+model.layers.18.mlp.up_proj.weight_T",
         q4_g64_min, [9728, 896], 4902912
     ),
-    tensor!("model.layers.18.post_attention_layernorm.weight", rows_f32, [896], 3584),
     tensor!("model.layers.18.mlp.down_proj.weight_T", q4_g64_min, [896, 4864], 2451456),
+    tensor!("model.layers.19.input_layernorm.weight", rows_f32, [896], 3584),
     tensor!(
         "model.layers.19.self_attn.q_proj.weight_T+model.layers.19.self_attn.k_proj.weight_T+model.layers.19.self_attn.v_proj.weight_T",
         q4_g64_min, [1152, 896], 580608
     ),
-    tensor!("model.layers.19.input_layernorm.weight", rows_f32, [896], 3584),
     tensor!(
         "model.layers.19.self_attn.q_proj.bias+model.layers.19.self_attn.k_proj.bias+model.layers.19.self_attn.v_proj.bias",
         rows_f32, [1152], 4608
     ),
     tensor!("model.layers.19.self_attn.o_proj.weight_T", q4_g64_min, [896, 896], 451584),
+    tensor!("model.layers.19.post_attention_layernorm.weight", rows_f32, [896], 3584),
     tensor!(
         "model.layers.19.mlp.gate_proj.weight_T+model.layers.19.mlp.up_proj.weight_T",
         q4_g64_min, [9728, 896], 4902912
     ),
-    tensor!("model.layers.19.post_attention_layernorm.weight", rows_f32, [896], 3584),
     tensor!("model.layers.19.mlp.down_proj.weight_T", q4_g64_min, [896, 4864], 2451456),
+    tensor!("model.layers.20.input_layernorm.weight", rows_f32, [896], 3584),
     tensor!(
         "model.layers.20.self_attn.q_proj.weight_T+model.layers.20.self_attn.k_proj.weight_T+model.layers.20.self_attn.v_proj.weight_T",
         q4_g64_min, [1152, 896], 580608
     ),
-    tensor!("model.layers.20.input_layernorm.weight", rows_f32, [896], 3584),
     tensor!(
         "model.layers.20.self_attn.q_proj.bias+model.layers.20.self_attn.k_proj.bias+model.layers.20.self_attn.v_proj.bias",
         rows_f32, [1152], 4608
     ),
     tensor!("model.layers.20.self_attn.o_proj.weight_T", q4_g64_min, [896, 896], 451584),
+    tensor!("model.layers.20.post_attention_layernorm.weight", rows_f32, [896], 3584),
     tensor!(
         "model.layers.20.mlp.gate_proj.weight_T+model.layers.20.mlp.up_proj.weight_T",
         q4_g64_min, [9728, 896], 4902912
     ),
-    tensor!("model.layers.20.post_attention_layernorm.weight", rows_f32, [896], 3584),
     tensor!("model.layers.20.mlp.down_proj.weight_T", q4_g64_min, [896, 4864], 2451456),
+    tensor!("model.layers.21.input_layernorm.weight", rows_f32, [896], 3584),
     tensor!(
         "model.layers.21.self_attn.q_proj.weight_T+model.layers.21.self_attn.k_proj.weight_T+model.layers.21.self_attn.v_proj.weight_T",
         q4_g64_min, [1152, 896], 580608
     ),
-    tensor!("model.layers.21.input_layernorm.weight", rows_f32, [896], 3584),
     tensor!(
         "model.layers.21.self_attn.q_proj.bias+model.layers.21.self_attn.k_proj.bias+model.layers.21.self_attn.v_proj.bias",
         rows_f32, [1152], 4608
     ),
     tensor!("model.layers.21.self_attn.o_proj.weight_T", q4_g64_min, [896, 896], 451584),
+    tensor!("model.layers.21.post_attention_layernorm.weight", rows_f32, [896], 3584),
     tensor!(
         "model.layers.21.mlp.gate_proj.weight_T+model.layers.21.mlp.up_proj.weight_T",
         q4_g64_min, [9728, 896], 4902912
     ),
-    tensor!("model.layers.21.post_attention_layernorm.weight", rows_f32, [896], 3584),
     tensor!("model.layers.21.mlp.down_proj.weight_T", q4_g64_min, [896, 4864], 2451456),
+    tensor!("model.layers.22.input_layernorm.weight", rows_f32, [896], 3584),
     tensor!(
         "model.layers.22.self_attn.q_proj.weight_T+model.layers.22.self_attn.k_proj.weight_T+model.layers.22.self_attn.v_proj.weight_T",
         q4_g64_min, [1152, 896], 580608
     ),
-    tensor!("model.layers.22.input_layernorm.weight", rows_f32, [896], 3584),
     tensor!(
         "model.layers.22.self_attn.q_proj.bias+model.layers.22.self_attn.k_proj.bias+model.layers.22.self_attn.v_proj.bias",
         rows_f32, [1152], 4608
     ),
     tensor!("model.layers.22.self_attn.o_proj.weight_T", q4_g64_min, [896, 896], 451584),
+    tensor!("model.layers.22.post_attention_layernorm.weight", rows_f32, [896], 3584),
     tensor!(
         "model.layers.22.mlp.gate_proj.weight_T+model.layers.22.mlp.up_proj.weight_T",
         q4_g64_min, [9728, 896], 4902912
     ),
-    tensor!("model.layers.22.post_attention_layernorm.weight", rows_f32, [896], 3584),
     tensor!("model.layers.22.mlp.down_proj.weight_T", q4_g64_min, [896, 4864], 2451456),
+    tensor!("model.layers.23.input_layernorm.weight", rows_f32, [896], 3584),
     tensor!(
         "model.layers.23.self_attn.q_proj.weight_T+model.layers.23.self_attn.k_proj.weight_T+model.layers.23.self_attn.v_proj.weight_T",
         q4_g64_min, [1152, 896], 580608
     ),
-    tensor!("model.layers.23.input_layernorm.weight", rows_f32, [896], 3584),
     tensor!(
         "model.layers.23.self_attn.q_proj.bias+model.layers.23.self_attn.k_proj.bias+model.layers.23.self_attn.v_proj.bias",
         rows_f32, [1152], 4608
     ),
     tensor!("model.layers.23.self_attn.o_proj.weight_T", q4_g64_min, [896, 896], 451584),
+    tensor!("model.layers.23.post_attention_layernorm.weight", rows_f32, [896], 3584),
     tensor!(
         "model.layers.23.mlp.gate_proj.weight_T+model.layers.23.mlp.up_proj.weight_T",
         q4_g64_min, [9728, 896], 4902912
     ),
-    tensor!("model.layers.23.post_attention_layernorm.weight", rows_f32, [896], 3584),
     tensor!("model.layers.23.mlp.down_proj.weight_T", q4_g64_min, [896, 4864], 2451456),
     tensor!("model.norm.weight", rows_f32, [896], 3584),
 ];
@@ -603,7 +629,7 @@ static BUCKETS: &[Bucket] = &[
     Bucket {
         name: Borrowed("prefill"),
         rows: 256,
-        arena_bytes: 6815744,
+        arena_bytes: 13633536,
         inputs: Borrowed(&[]),
         outputs: Borrowed(&[]),
         blocks: Borrowed(BUCKET_PREFILL),
@@ -665,124 +691,143 @@ static BUCKET_PREFILL_0_ROWS: &[Dispatch] = &[
 ];
 
 static BUCKET_PREFILL_1_TABLE: &[List<Arg>] = &[
-    columns!(Weight(1), Arg::State(0), Arg::State(1), Weight(2), Weight(3), Weight(6), Weight(7), Weight(8), Weight(9)),
+    columns!(Weight(1), Weight(2), Arg::State(0), Arg::State(1), Weight(3), Weight(6), Weight(7), Weight(8), Weight(9)),
     columns!(
-        Weight(10), Arg::State(2), Arg::State(3), Weight(11), Weight(12), Weight(13),
+        Weight(10), Weight(11), Arg::State(2), Arg::State(3), Weight(12), Weight(13),
         Weight(14), Weight(15), Weight(16)
     ),
     columns!(
-        Weight(17), Arg::State(4), Arg::State(5), Weight(18), Weight(19), Weight(20),
+        Weight(17), Weight(18), Arg::State(4), Arg::State(5), Weight(19), Weight(20),
         Weight(21), Weight(22), Weight(23)
     ),
     columns!(
-        Weight(24), Arg::State(6), Arg::State(7), Weight(25), Weight(26), Weight(27),
+        Weight(24), Weight(25), Arg::State(6), Arg::State(7), Weight(26), Weight(27),
         Weight(28), Weight(29), Weight(30)
     ),
     columns!(
-        Weight(31), Arg::State(8), Arg::State(9), Weight(32), Weight(33), Weight(34),
+        Weight(31), Weight(32), Arg::State(8), Arg::State(9), Weight(33), Weight(34),
         Weight(35), Weight(36), Weight(37)
     ),
     columns!(
-        Weight(38), Arg::State(10), Arg::State(11), Weight(39), Weight(40), Weight(41),
+        Weight(38), Weight(39), Arg::State(10), Arg::State(11), Weight(40), Weight(41),
         Weight(42), Weight(43), Weight(44)
     ),
     columns!(
-        Weight(45), Arg::State(12), Arg::State(13), Weight(46), Weight(47), Weight(48),
+        Weight(45), Weight(46), Arg::State(12), Arg::State(13), Weight(47), Weight(48),
         Weight(49), Weight(50), Weight(51)
     ),
     columns!(
-        Weight(52), Arg::State(14), Arg::State(15), Weight(53), Weight(54), Weight(55),
+        Weight(52), Weight(53), Arg::State(14), Arg::State(15), Weight(54), Weight(55),
         Weight(56), Weight(57), Weight(58)
     ),
     columns!(
-        Weight(59), Arg::State(16), Arg::State(17), Weight(60), Weight(61), Weight(62),
+        Weight(59), Weight(60), Arg::State(16), Arg::State(17), Weight(61), Weight(62),
         Weight(63), Weight(64), Weight(65)
     ),
     columns!(
-        Weight(66), Arg::State(18), Arg::State(19), Weight(67), Weight(68), Weight(69),
+        Weight(66), Weight(67), Arg::State(18), Arg::State(19), Weight(68), Weight(69),
         Weight(70), Weight(71), Weight(72)
     ),
     columns!(
-        Weight(73), Arg::State(20), Arg::State(21), Weight(74), Weight(75), Weight(76),
+        Weight(73), Weight(74), Arg::State(20), Arg::State(21), Weight(75), Weight(76),
         Weight(77), Weight(78), Weight(79)
     ),
     columns!(
-        Weight(80), Arg::State(22), Arg::State(23), Weight(81), Weight(82), Weight(83),
+        Weight(80), Weight(81), Arg::State(22), Arg::State(23), Weight(82), Weight(83),
         Weight(84), Weight(85), Weight(86)
     ),
     columns!(
-        Weight(87), Arg::State(24), Arg::State(25), Weight(88), Weight(89), Weight(90),
+        Weight(87), Weight(88), Arg::State(24), Arg::State(25), Weight(89), Weight(90),
         Weight(91), Weight(92), Weight(93)
     ),
     columns!(
-        Weight(94), Arg::State(26), Arg::State(27), Weight(95), Weight(96), Weight(97),
+        Weight(94), Weight(95), Arg::State(26), Arg::State(27), Weight(96), Weight(97),
         Weight(98), Weight(99), Weight(100)
     ),
     columns!(
-        Weight(101), Arg::State(28), Arg::State(29), Weight(102), Weight(103),
+        Weight(101), Weight(102), Arg::State(28), Arg::State(29), Weight(103),
         Weight(104), Weight(105), Weight(106), Weight(107)
     ),
     columns!(
-        Weight(108), Arg::State(30), Arg::State(31), Weight(109), Weight(110),
+        Weight(108), Weight(109), Arg::State(30), Arg::State(31), Weight(110),
         Weight(111), Weight(112), Weight(113), Weight(114)
     ),
     columns!(
-        Weight(115), Arg::State(32), Arg::State(33), Weight(116), Weight(117),
+        Weight(115), Weight(116), Arg::State(32), Arg::State(33), Weight(117),
         Weight(118), Weight(119), Weight(120), Weight(121)
     ),
     columns!(
-        Weight(122), Arg::State(34), Arg::State(35), Weight(123), Weight(124),
+        Weight(122), Weight(123), Arg::State(34), Arg::State(35), Weight(124),
         Weight(125), Weight(126), Weight(127), Weight(128)
     ),
     columns!(
-        Weight(129), Arg::State(36), Arg::State(37), Weight(130), Weight(131),
+        Weight(129), Weight(130), Arg::State(36), Arg::State(37), Weight(131),
         Weight(132), Weight(133), Weight(134), Weight(135)
     ),
     columns!(
-        Weight(136), Arg::State(38), Arg::State(39), Weight(137), Weight(138),
+        Weight(136), Weight(137), Arg::State(38), Arg::State(39), Weight(138),
         Weight(139), Weight(140), Weight(141), Weight(142)
     ),
     columns!(
-        Weight(143), Arg::State(40), Arg::State(41), Weight(144), Weight(145),
+        Weight(143), Weight(144), Arg::State(40), Arg::State(41), Weight(145),
         Weight(146), Weight(147), Weight(148), Weight(149)
     ),
     columns!(
-        Weight(150), Arg::State(42), Arg::State(43), Weight(151), Weight(152),
+        Weight(150), Weight(151), Arg::State(42), Arg::State(43), Weight(152),
         Weight(153), Weight(154), Weight(155), Weight(156)
     ),
     columns!(
-        Weight(157), Arg::State(44), Arg::State(45), Weight(158), Weight(159),
+        Weight(157), Weight(158), Arg::State(44), Arg::State(45), Weight(159),
         Weight(160), Weight(161), Weight(162), Weight(163)
     ),
     columns!(
-        Weight(164), Arg::State(46), Arg::State(47), Weight(165), Weight(166),
+        Weight(164), Weight(165), Arg::State(46), Arg::State(47), Weight(166),
         Weight(167), Weight(168), Weight(169), Weight(170)
     ),
 ];
 
 static BUCKET_PREFILL_1_ROWS: &[Dispatch] = &[
     row!(
-        QKV_Q4_G64_MIN_M256_K896_H14_2_D64_C1024_RMS, [18, 4, 1], [Arena(0), Column(0),
-        Arena(917504), Column(1), Column(2), Step, Step, Step, Column(3), Column(4),
-        Weight(4), Weight(5)], +, "/model/layers.{l}/self_attn/Add [1, 14, 256, 64]"
+        HALVES_M256_K896_RMS, [256, 1, 1], [Arena(0), Arena(917504), Step, Column(0)], +,
+        "/model/layers.{l}/self_attn/Add [1, 14, 256, 64]"
     ),
     row!(
-        ATTEND_F16_M256_H14_2_D64_C1024, [14, 64, 1], [Arena(917504), Column(1),
-        Column(2), Arena(1835008), Step, Step], +,
+        QKV_Q4_G64_MIN_M256_K896_H14_2_D64_C1024_RMS, [18, 8, 1], [Arena(0), Column(1),
+        Arena(1836032), Column(2), Column(3), Step, Step, Step, Column(0), Column(4),
+        Weight(4), Weight(5), Arena(917504)], +,
+        "/model/layers.{l}/self_attn/Add [1, 14, 256, 64]"
+    ),
+    row!(
+        ATTEND_F16_M256_H14_2_D64_C1024, [14, 64, 1], [Arena(1836032), Column(2),
+        Column(3), Arena(917504), Step, Step], +,
         "/model/layers.{l}/self_attn/MatMul_1 [1, 256, 896]"
     ),
     row!(
-        MATMUL_Q4_G64_MIN_M256_K896_N896_ADD, [14, 4, 1], [Arena(1835008), Column(5),
-        Arena(917504), Step, Arena(0)], +, "/model/layers.{l}/Add [1, 256, 896]"
+        HALVES_M256_K896, [256, 1, 1], [Arena(917504), Arena(1835008), Step], +,
+        "/model/layers.{l}/Add [1, 256, 896]"
     ),
     row!(
-        GATED_MATMUL_Q4_G64_MIN_M256_K896_N4864_RMS_SILU, [152, 4, 1], [Arena(917504),
-        Column(6), Arena(1835008), Step, Column(7)], +,
+        MATMUL_Q4_G64_MIN_M256_K896_N896_ADD, [14, 8, 1], [Arena(917504), Column(5),
+        Arena(2753536), Step, Arena(0), Arena(1835008)], +,
+        "/model/layers.{l}/Add [1, 256, 896]"
+    ),
+    row!(
+        HALVES_M256_K896_RMS, [256, 1, 1], [Arena(2753536), Arena(0), Step, Column(6)],
+        +, "/model/layers.{l}/mlp/Mul [1, 256, 4864]"
+    ),
+    row!(
+        GATED_MATMUL_Q4_G64_MIN_M256_K896_N4864_RMS_SILU, [76, 4, 1], [Arena(2753536),
+        Column(7), Arena(3671040), Step, Column(6), Arena(0)], +,
         "/model/layers.{l}/mlp/Mul [1, 256, 4864]"
     ),
     row!(
-        MATMUL_Q4_G64_MIN_M256_K4864_N896_ADD, [14, 4, 1], [Arena(1835008), Column(8),
-        Arena(0), Step, Arena(917504)], +, "/model/layers.{l}/Add_1 [1, 256, 896]"
+        HALVES_M256_K4864, [256, 1, 1], [Arena(3671040), Arena(8651776), Step], +,
+        "/model/layers.{l}/Add_1 [1, 256, 896]"
+    ),
+    row!(
+        MATMUL_Q4_G64_MIN_M256_K4864_N896_ADD, [14, 8, 1], [Arena(3671040), Column(8),
+        Arena(0), Step, Arena(2753536), Arena(8651776)], +,
+        "/model/layers.{l}/Add_1 [1, 256, 896]"
     ),
 ];
 
@@ -886,98 +931,98 @@ static BUCKET_DECODE_0_ROWS: &[Dispatch] = &[
 ];
 
 static BUCKET_DECODE_1_TABLE: &[List<Arg>] = &[
-    columns!(Weight(1), Arg::State(0), Arg::State(1), Weight(2), Weight(3), Weight(6), Weight(7), Weight(8), Weight(9)),
+    columns!(Weight(2), Arg::State(0), Arg::State(1), Weight(1), Weight(3), Weight(6), Weight(8), Weight(7), Weight(9)),
     columns!(
-        Weight(10), Arg::State(2), Arg::State(3), Weight(11), Weight(12), Weight(13),
-        Weight(14), Weight(15), Weight(16)
+        Weight(11), Arg::State(2), Arg::State(3), Weight(10), Weight(12), Weight(13),
+        Weight(15), Weight(14), Weight(16)
     ),
     columns!(
-        Weight(17), Arg::State(4), Arg::State(5), Weight(18), Weight(19), Weight(20),
-        Weight(21), Weight(22), Weight(23)
+        Weight(18), Arg::State(4), Arg::State(5), Weight(17), Weight(19), Weight(20),
+        Weight(22), Weight(21), Weight(23)
     ),
     columns!(
-        Weight(24), Arg::State(6), Arg::State(7), Weight(25), Weight(26), Weight(27),
-        Weight(28), Weight(29), Weight(30)
+        Weight(25), Arg::State(6), Arg::State(7), Weight(24), Weight(26), Weight(27),
+        Weight(29), Weight(28), Weight(30)
     ),
     columns!(
-        Weight(31), Arg::State(8), Arg::State(9), Weight(32), Weight(33), Weight(34),
-        Weight(35), Weight(36), Weight(37)
+        Weight(32), Arg::State(8), Arg::State(9), Weight(31), Weight(33), Weight(34),
+        Weight(36), Weight(35), Weight(37)
     ),
     columns!(
-        Weight(38), Arg::State(10), Arg::State(11), Weight(39), Weight(40), Weight(41),
-        Weight(42), Weight(43), Weight(44)
+        Weight(39), Arg::State(10), Arg::State(11), Weight(38), Weight(40), Weight(41),
+        Weight(43), Weight(42), Weight(44)
     ),
     columns!(
-        Weight(45), Arg::State(12), Arg::State(13), Weight(46), Weight(47), Weight(48),
-        Weight(49), Weight(50), Weight(51)
+        Weight(46), Arg::State(12), Arg::State(13), Weight(45), Weight(47), Weight(48),
+        Weight(50), Weight(49), Weight(51)
     ),
     columns!(
-        Weight(52), Arg::State(14), Arg::State(15), Weight(53), Weight(54), Weight(55),
-        Weight(56), Weight(57), Weight(58)
+        Weight(53), Arg::State(14), Arg::State(15), Weight(52), Weight(54), Weight(55),
+        Weight(57), Weight(56), Weight(58)
     ),
     columns!(
-        Weight(59), Arg::State(16), Arg::State(17), Weight(60), Weight(61), Weight(62),
-        Weight(63), Weight(64), Weight(65)
+        Weight(60), Arg::State(16), Arg::State(17), Weight(59), Weight(61), Weight(62),
+        Weight(64), Weight(63), Weight(65)
     ),
     columns!(
-        Weight(66), Arg::State(18), Arg::State(19), Weight(67), Weight(68), Weight(69),
-        Weight(70), Weight(71), Weight(72)
+        Weight(67), Arg::State(18), Arg::State(19), Weight(66), Weight(68), Weight(69),
+        Weight(71), Weight(70), Weight(72)
     ),
     columns!(
-        Weight(73), Arg::State(20), Arg::State(21), Weight(74), Weight(75), Weight(76),
-        Weight(77), Weight(78), Weight(79)
+        Weight(74), Arg::State(20), Arg::State(21), Weight(73), Weight(75), Weight(76),
+        Weight(78), Weight(77), Weight(79)
     ),
     columns!(
-        Weight(80), Arg::State(22), Arg::State(23), Weight(81), Weight(82), Weight(83),
-        Weight(84), Weight(85), Weight(86)
+        Weight(81), Arg::State(22), Arg::State(23), Weight(80), Weight(82), Weight(83),
+        Weight(85), Weight(84), Weight(86)
     ),
     columns!(
-        Weight(87), Arg::State(24), Arg::State(25), Weight(88), Weight(89), Weight(90),
-        Weight(91), Weight(92), Weight(93)
+        Weight(88), Arg::State(24), Arg::State(25), Weight(87), Weight(89), Weight(90),
+        Weight(92), Weight(91), Weight(93)
     ),
     columns!(
-        Weight(94), Arg::State(26), Arg::State(27), Weight(95), Weight(96), Weight(97),
-        Weight(98), Weight(99), Weight(100)
+        Weight(95), Arg::State(26), Arg::State(27), Weight(94), Weight(96), Weight(97),
+        Weight(99), Weight(98), Weight(100)
     ),
     columns!(
-        Weight(101), Arg::State(28), Arg::State(29), Weight(102), Weight(103),
-        Weight(104), Weight(105), Weight(106), Weight(107)
+        Weight(102), Arg::State(28), Arg::State(29), Weight(101), Weight(103),
+        Weight(104), Weight(106), Weight(105), Weight(107)
     ),
     columns!(
-        Weight(108), Arg::State(30), Arg::State(31), Weight(109), Weight(110),
-        Weight(111), Weight(112), Weight(113), Weight(114)
+        Weight(109), Arg::State(30), Arg::State(31), Weight(108), Weight(110),
+        Weight(111), Weight(113), Weight(112), Weight(114)
     ),
     columns!(
-        Weight(115), Arg::State(32), Arg::State(33), Weight(116), Weight(117),
-        Weight(118), Weight(119), Weight(120), Weight(121)
+        Weight(116), Arg::State(32), Arg::State(33), Weight(115), Weight(117),
+        Weight(118), Weight(120), Weight(119), Weight(121)
     ),
     columns!(
-        Weight(122), Arg::State(34), Arg::State(35), Weight(123), Weight(124),
-        Weight(125), Weight(126), Weight(127), Weight(128)
+        Weight(123), Arg::State(34), Arg::State(35), Weight(122), Weight(124),
+        Weight(125), Weight(127), Weight(126), Weight(128)
     ),
     columns!(
-        Weight(129), Arg::State(36), Arg::State(37), Weight(130), Weight(131),
-        Weight(132), Weight(133), Weight(134), Weight(135)
+        Weight(130), Arg::State(36), Arg::State(37), Weight(129), Weight(131),
+        Weight(132), Weight(134), Weight(133), Weight(135)
     ),
     columns!(
-        Weight(136), Arg::State(38), Arg::State(39), Weight(137), Weight(138),
-        Weight(139), Weight(140), Weight(141), Weight(142)
+        Weight(137), Arg::State(38), Arg::State(39), Weight(136), Weight(138),
+        Weight(139), Weight(141), Weight(140), Weight(142)
     ),
     columns!(
-        Weight(143), Arg::State(40), Arg::State(41), Weight(144), Weight(145),
-        Weight(146), Weight(147), Weight(148), Weight(149)
+        Weight(144), Arg::State(40), Arg::State(41), Weight(143), Weight(145),
+        Weight(146), Weight(148), Weight(147), Weight(149)
     ),
     columns!(
-        Weight(150), Arg::State(42), Arg::State(43), Weight(151), Weight(152),
-        Weight(153), Weight(154), Weight(155), Weight(156)
+        Weight(151), Arg::State(42), Arg::State(43), Weight(150), Weight(152),
+        Weight(153), Weight(155), Weight(154), Weight(156)
     ),
     columns!(
-        Weight(157), Arg::State(44), Arg::State(45), Weight(158), Weight(159),
-        Weight(160), Weight(161), Weight(162), Weight(163)
+        Weight(158), Arg::State(44), Arg::State(45), Weight(157), Weight(159),
+        Weight(160), Weight(162), Weight(161), Weight(163)
     ),
     columns!(
-        Weight(164), Arg::State(46), Arg::State(47), Weight(165), Weight(166),
-        Weight(167), Weight(168), Weight(169), Weight(170)
+        Weight(165), Arg::State(46), Arg::State(47), Weight(164), Weight(166),
+        Weight(167), Weight(169), Weight(168), Weight(170)
     ),
 ];
 

@@ -70,8 +70,8 @@ static KERNELS: &[Kernel] = &[
         KV_BITS = "16", BIAS = "0", ROTARY = "64", TABLE = "1024", INTERLEAVED = "0",
         QUADS = "1", POS_WORD = "0", ROWS_WORD = "1", LIVE = "1", THREAD_ROWS = "8",
         LOCAL = "64", NORM = "1", EPS = "1e-5", HALVES = "2"], matrix[MATRIX = "1", ROWS
-        = "128", TILE_M = "32", TILE_N = "32", TILE_K = "64", PARTS_M = "1", PARTS_N =
-        "2", PARTS_K = "4"]
+        = "128", TILE_M = "32", TILE_N = "64", TILE_K = "64", PARTS_M = "1", PARTS_N =
+        "2", PARTS_K = "2"]
     ),
     kernel!(
         "attend_f16_m128_h9_3_d64_c1024", "cached_attention.comp", args 6, writes 8, [M =
@@ -88,15 +88,15 @@ static KERNELS: &[Kernel] = &[
         "matmul_f16_m128_k576_n576_add", "linear.comp", args 6, writes 4, [M = "128", K =
         "576", N = "576", WEIGHT_BITS = "16", ACT = "0", BIAS = "0", RESIDUAL = "1", LIVE
         = "1", THREAD_ROWS = "8", LOCAL = "64", NORM = "0", EPS = "0.0", HALVES = "2"],
-        matrix[MATRIX = "1", ROWS = "128", TILE_M = "32", TILE_N = "32", TILE_K = "64",
-        PARTS_M = "1", PARTS_N = "2", PARTS_K = "4"]
+        matrix[MATRIX = "1", ROWS = "128", TILE_M = "32", TILE_N = "64", TILE_K = "64",
+        PARTS_M = "1", PARTS_N = "2", PARTS_K = "2"]
     ),
     kernel!(
         "gated_matmul_f16_m128_k576_n1536_rms_silu", "gated_linear.comp", args 6, writes
         4, [M = "128", K = "576", N = "1536", WEIGHT_BITS = "16", ACT = "15", LIVE = "1",
         THREAD_ROWS = "8", LOCAL = "64", NORM = "1", EPS = "1e-5", HALVES = "2"],
         matrix[MATRIX = "1", ROWS = "128", TILE_M = "32", TILE_N = "64", TILE_K = "64",
-        PARTS_M = "1", PARTS_N = "2", PARTS_K = "4"]
+        PARTS_M = "1", PARTS_N = "2", PARTS_K = "2"]
     ),
     kernel!(
         "halves_m128_k1536", "halves.comp", args 3, writes 2, [M = "128", K = "1536",
@@ -107,8 +107,8 @@ static KERNELS: &[Kernel] = &[
         "matmul_f16_m128_k1536_n576_add", "linear.comp", args 6, writes 4, [M = "128", K
         = "1536", N = "576", WEIGHT_BITS = "16", ACT = "0", BIAS = "0", RESIDUAL = "1",
         LIVE = "1", THREAD_ROWS = "8", LOCAL = "64", NORM = "0", EPS = "0.0", HALVES =
-        "2"], matrix[MATRIX = "1", ROWS = "128", TILE_M = "32", TILE_N = "32", TILE_K =
-        "64", PARTS_M = "1", PARTS_N = "2", PARTS_K = "4"]
+        "2"], matrix[MATRIX = "1", ROWS = "128", TILE_M = "32", TILE_N = "64", TILE_K =
+        "128", PARTS_M = "1", PARTS_N = "2", PARTS_K = "4"]
     ),
     kernel!("last_row_f32_m128_k576", "last_row.comp", args 3, writes 4, [M = "128", K = "576", ROWS_WORD = "1"]),
     kernel!(
@@ -826,7 +826,7 @@ static BUCKET_PREFILL_1_ROWS: &[Dispatch] = &[
         "/model/layers.{l}/self_attn/Add [1, 9, 128, 64]"
     ),
     row!(
-        QKV_F16_M128_K576_H9_3_D64_C1024_RMS, [30, 4, 1], [Column(0), Column(3),
+        QKV_F16_M128_K576_H9_3_D64_C1024_RMS, [15, 4, 1], [Column(0), Column(3),
         Column(4), Column(5), Column(6), Step, Step, Step, Column(2), Weight(3),
         Weight(4), Column(1)], +, "/model/layers.{l}/self_attn/Add [1, 9, 128, 64]"
     ),
@@ -836,8 +836,8 @@ static BUCKET_PREFILL_1_ROWS: &[Dispatch] = &[
     ),
     row!(HALVES_M128_K576, [128, 1, 1], [Column(1), Column(7), Step], +, "/model/layers.{l}/Add [1, 128, 576]"),
     row!(
-        MATMUL_F16_M128_K576_N576_ADD, [18, 4, 1], [Column(1), Column(8), Column(9),
-        Step, Column(0), Column(7)], +, "/model/layers.{l}/Add [1, 128, 576]"
+        MATMUL_F16_M128_K576_N576_ADD, [9, 4, 1], [Column(1), Column(8), Column(9), Step,
+        Column(0), Column(7)], +, "/model/layers.{l}/Add [1, 128, 576]"
     ),
     row!(
         HALVES_M128_K576_RMS, [128, 1, 1], [Column(9), Arena(0), Step, Column(10)], +,
@@ -850,7 +850,7 @@ static BUCKET_PREFILL_1_ROWS: &[Dispatch] = &[
     ),
     row!(HALVES_M128_K1536, [128, 1, 1], [Column(12), Column(13), Step], +, "/model/layers.{l}/Add_1 [1, 128, 576]"),
     row!(
-        MATMUL_F16_M128_K1536_N576_ADD, [18, 4, 1], [Column(12), Column(14), Column(15),
+        MATMUL_F16_M128_K1536_N576_ADD, [9, 4, 1], [Column(12), Column(14), Column(15),
         Step, Column(9), Column(13)], +, "/model/layers.{l}/Add_1 [1, 128, 576]"
     ),
 ];

@@ -4,6 +4,8 @@
 // ACT a code of lib/unary.glsl; BIAS RESIDUAL 0|1; LIVE 1: rows beyond step.rows are skipped (M > 1) and nothing runs once step.done is set;
 // THREAD_ROWS 0: mat-vec (M = 1), LOCAL threads, SLOTS of which share a row (see lib/matvec.glsl), grid ceil(units / UNITS); else a
 // tile a workgroup of 64 threads, grid (ceil(units / 16), ceil(M / (8 * THREAD_ROWS))). A unit is four columns of y.
+// HALVES not 0: the product has a form for matrix units, MATRIX, and one argument more, the last: x as lib/halves.glsl has it, of
+// ROWS rows. That form takes the defines of lib/matmul_matrix.glsl; the plain one leaves the argument alone. Any grid.
 #version 460
 #include "lib/prelude.glsl"
 #if !defined(M) || !defined(K) || !defined(N) || !defined(WEIGHT_BITS) || !defined(NORM) || !defined(EPS) || !defined(ACT)

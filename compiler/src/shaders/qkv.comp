@@ -5,6 +5,8 @@
 // wants with it; KV_BITS 16|32; NORM EPS; BIAS 0|1; ROTARY 0: no RoPE; TABLE; INTERLEAVED QUADS LIVE 0|1 (see lib/rope.glsl); POS_WORD ROWS_WORD; THREAD_ROWS LOCAL
 // SLOTS UNITS and grid as linear.comp. A unit is four channels of one head.
 // Promise: rows at or beyond pos + rows, and cache rows at or beyond C, are never written.
+// HALVES not 0: the product has a form for matrix units, MATRIX, and one argument more, the last: x as lib/halves.glsl has it, of
+// ROWS rows. That form takes the defines of lib/matmul_matrix.glsl; the plain one leaves the argument alone. Any grid.
 #version 460
 #include "lib/prelude.glsl"
 #if !defined(M) || !defined(K) || !defined(HQ) || !defined(HKV) || !defined(D) || !defined(C) || !defined(WEIGHT_BITS)

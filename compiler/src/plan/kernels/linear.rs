@@ -80,7 +80,7 @@ impl Shape {
             17..=32 => 4,
             _ => 8,
         };
-        let tile = if weights.layout == Layout::F16 { Tile::new(m, units, k) } else { None };
+        let tile = if weights.layout != Layout::F32 { Tile::new(m, units, k) } else { None };
         Shape { m, k, units, thread_rows, split: Split::new(units, k, weights.chunk()), tile }
     }
 

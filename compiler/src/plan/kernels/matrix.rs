@@ -32,17 +32,12 @@ const fn tile(m: usize, n: usize, k: usize, parts: [usize; 3]) -> Tile {
     Tile { m, n, k, parts }
 }
 
-/// From large to small: a large tile reads its operands fewer times, small ones fill the device.
-const TILES: [Tile; 5] = [
-    tile(128, 128, 32, [2, 4, 1]),
-    tile(128, 64, 32, [4, 2, 1]),
-    tile(64, 64, 64, [2, 2, 2]),
-    tile(32, 64, 64, [1, 2, 4]),
-    tile(32, 32, 64, [1, 2, 4]),
-];
+/// Reads its operands fewest times; serves where there are enough of it.
+const LARGE: Tile = tile(64, 128, 64, [2, 4, 1]);
+const ENOUGH_GROUPS: usize = 200;
 
-/// Workgroups from which on a device is well filled.
-const ENOUGH_GROUPS: usize = 112;
+/// Fill a large device; the first that divides k serves.
+const SMALL: [Tile; 3] = [tile(32, 64, 128, [1, 2, 4]), tile(32, 64, 64, [1, 2, 2]), tile(32, 64, 32, [1, 2, 1])];
 
 impl Tile {
     /// The tile for `m` rows by `units` times four columns of sums over `k`; None where the plain form serves.
@@ -50,9 +45,12 @@ impl Tile {
         if m < 16 {
             return None;
         }
-        let fitting = || TILES.into_iter().filter(|t| t.fits() && k.is_multiple_of(t.k) && (t.m <= m || t.m == 32));
-        let groups = |t: &Tile| t.grid(m, units).iter().product::<u32>() as usize;
-        fitting().find(|t| groups(t) >= ENOUGH_GROUPS).or_else(|| fitting().max_by_key(|t| groups(t)))
+        let serves = |t: &Tile| t.fits() && k.is_multiple_of(t.k);
+        let groups: u32 = LARGE.grid(m, units).iter().product();
+        if serves(&LARGE) && groups as usize >= ENOUGH_GROUPS {
+            return Some(LARGE);
+        }
+        SMALL.into_iter().find(serves)
     }
 
     pub fn grid(&self, m: usize, units: usize) -> [u32; 3] {
@@ -125,7 +123,7 @@ mod tests {
 
     #[test]
     fn every_tile_fits_a_device_with_matrix_units() {
-        for tile in TILES {
+        for tile in SMALL.into_iter().chain([LARGE]) {
             assert!(tile.fits(), "{tile:?} takes {} bytes", tile.shared_bytes());
         }
     }

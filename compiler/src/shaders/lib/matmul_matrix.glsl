@@ -2,7 +2,7 @@
 // Out: unit_store(row, unit, sums), as lib/matmul.glsl. Only the matrix forms of kernels include this.
 // Define before this: HALVES; WEIGHT_BITS; TILE_M rows by TILE_N columns (four to a unit) by steps of TILE_K; the tile is cut into
 // PARTS_M x PARTS_N parts of the output and PARTS_K parts of each step, a subgroup of 32 each.
-// Promise: sums in a fixed order, f32; at most 48 KiB of shared memory (the plan sees to it). k is a multiple of TILE_K, and the
+// Promise: sums in a fixed order, f32; quantised weights are decoded to halves; at most 48 KiB of shared memory (the plan sees to it). k is a multiple of TILE_K, and the
 // halves have rows up to the next multiple of TILE_M.
 #ifndef MATMUL_MATRIX_GLSL
 #define MATMUL_MATRIX_GLSL
@@ -33,6 +33,84 @@ const uint SUMS_STRIDE = 20u;
 shared uvec4 tile_x[HALVES * TILE_M * STRIDE];
 shared uvec4 tile_w[TILE_N * STRIDE];
 shared float tile_sums[SUBGROUPS * 16u * SUMS_STRIDE];
+
+#if WEIGHT_BITS == 16
+
+// Eight weights, from 8i on, as memory has them, and as halves. The two are apart so that loads may be under way meanwhile.
+uvec4 fetch_weights(Weights w, uint i) {
+    return UVec4s(w.at).v[i];
+}
+
+uvec4 weight_halves(uvec4 fetched, uint i) {
+    return fetched;
+}
+
+#else
+
+// x (and y): codes, z: the word that holds the group's scale, w: the one that holds its zero point or minimum.
+uvec4 fetch_weights(Weights w, uint i) {
+    uint group = i / (GROUP / 8u);
+    uvec4 fetched = uvec4(0u);
+#if WEIGHT_BITS == 4
+    fetched.x = w.at.v[i];
+#else
+    fetched.xy = UVec2s(w.at).v[i];
+#endif
+    fetched.z = w.at.v[w.scales + (group >> 1)];
+#if ZERO == 1
+    fetched.w = w.at.v[w.zeros + (group >> 2)];
+#elif ZERO == 2
+    fetched.w = w.at.v[w.zeros + (group >> 1)];
+#endif
+    return fetched;
+}
+
+uvec4 weight_halves(uvec4 fetched, uint i) {
+    uint group = i / (GROUP / 8u);
+    vec2 scales = unpackHalf2x16(fetched.z);
+    float scale = (group & 1u) == 0u ? scales.x : scales.y;
+#if ZERO == 0
+    float base = -scale * float(1u << (WEIGHT_BITS - 1));
+#elif ZERO == 1
+    float base = -scale * float((fetched.w >> (8u * (group & 3u))) & 0xffu);
+#else
+    vec2 bases = unpackHalf2x16(fetched.w);
+    float base = (group & 1u) == 0u ? bases.x : bases.y;
+#endif
+#if WEIGHT_BITS == 4
+    uvec4 first = (uvec4(fetched.x) >> uvec4(0u, 16u, 4u, 20u)) & 15u;
+    uvec4 next = (uvec4(fetched.x) >> uvec4(8u, 24u, 12u, 28u)) & 15u;
+#else
+    uvec4 first = (uvec4(fetched.x) >> uvec4(0u, 8u, 16u, 24u)) & 255u;
+    uvec4 next = (uvec4(fetched.y) >> uvec4(0u, 8u, 16u, 24u)) & 255u;
+#endif
+    vec4 lo = vec4(first) * scale + base;
+    vec4 hi = vec4(next) * scale + base;
+    return uvec4(pack_halves(lo.xy), pack_halves(lo.zw), pack_halves(hi.xy), pack_halves(hi.zw));
+}
+
+#endif
+
+#if SALIENT > 0
+
+// What the salient columns add to the sums of a unit, in the scale of the row's halves.
+vec4 salient_sums(Uints x, Weights w, uint row, uint unit, const uint k) {
+    uvec4 rows = uvec4(unit_row(unit, 0u), unit_row(unit, 1u), unit_row(unit, 2u), unit_row(unit, 3u));
+    vec4 sums = vec4(0.0);
+    for (uint i = 0u; i < SALIENT; i++) {
+        uint column = salient_column(w, i);
+        float value = 0.0;
+        for (uint h = 0u; h < HALVES; h++) {
+            uint at = (row * HALVES + h) * k + column;
+            vec2 pair = unpackHalf2x16(x.v[at >> 1]);
+            value += (at & 1u) == 0u ? pair.x : pair.y;
+        }
+        sums += salient_sum(w, rows, i, value);
+    }
+    return sums;
+}
+
+#endif
 
 // All subgroups that share sums have come here.
 void sums_barrier() {
@@ -66,7 +144,7 @@ void matmul_matrix(Uints x, Weights w, const uint rows, uint live, const uint k,
     [[unroll]] for (uint i = 0u; i < W_LOADS; i++) {
         uint column = (i * THREADS + thread) / CHUNKS;
         w_at[i] = unit_row(min(unit0 + column / 4u, units - 1u), column % 4u) * (k / 8u) + thread % CHUNKS;
-        next_w[i] = UVec4s(w.at).v[w_at[i]];
+        next_w[i] = fetch_weights(w, w_at[i]);
     }
     MatrixC sums[DOWN * ACROSS];
     [[unroll]] for (uint i = 0u; i < DOWN * ACROSS; i++) {
@@ -78,7 +156,7 @@ void matmul_matrix(Uints x, Weights w, const uint rows, uint live, const uint k,
             tile_x[(i * THREADS + thread) / CHUNKS * STRIDE + thread % CHUNKS] = next_x[i];
         }
         [[unroll]] for (uint i = 0u; i < W_LOADS; i++) {
-            tile_w[(i * THREADS + thread) / CHUNKS * STRIDE + thread % CHUNKS] = next_w[i];
+            tile_w[(i * THREADS + thread) / CHUNKS * STRIDE + thread % CHUNKS] = weight_halves(next_w[i], w_at[i] + k0 / 8u);
         }
         barrier();
         // The next step's loads are under way while this one is multiplied.
@@ -88,7 +166,7 @@ void matmul_matrix(Uints x, Weights w, const uint rows, uint live, const uint k,
                 next_x[i] = UVec4s(x).v[x_at[i] + ahead];
             }
             [[unroll]] for (uint i = 0u; i < W_LOADS; i++) {
-                next_w[i] = UVec4s(w.at).v[w_at[i] + ahead];
+                next_w[i] = fetch_weights(w, w_at[i] + ahead);
             }
         }
         [[unroll]] for (uint d = 0u; d < DEEP; d++) {
@@ -123,6 +201,9 @@ void matmul_matrix(Uints x, Weights w, const uint rows, uint live, const uint k,
                 sum += vec4(tile_sums[at], tile_sums[at + 1u], tile_sums[at + 2u], tile_sums[at + 3u]);
             }
             if (row < live && unit < units) {
+#if SALIENT > 0
+                sum += salient_sums(x, w, row, unit, k);
+#endif
                 unit_store(row, unit, sum * Floats(x).v[factors + row]);
             }
         }

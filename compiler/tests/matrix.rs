@@ -76,12 +76,15 @@ fn equal(device: &Device, graph: &Graph, at: (u32, u32)) -> Result<(), Failed> {
     Ok(())
 }
 
+/// A graph, and the position and live rows it runs at.
+type Placed = (Graph, (u32, u32));
+
 fn trials(device: &Device) -> Vec<Trial> {
     let skip = !device.limits().matrix;
     if skip {
         eprintln!("matrix: all tests skipped: '{}' has no matrix units", device.info().name);
     }
-    let trial = |name: &str, graphs: fn() -> Vec<(Graph, (u32, u32))>| {
+    let trial = |name: &str, graphs: fn() -> Vec<Placed>| {
         let device = device.clone();
         Trial::test(name, move || graphs().iter().try_for_each(|(graph, at)| equal(&device, graph, *at)))
             .with_ignored_flag(skip)

@@ -171,7 +171,9 @@ fn pipeline(device: &Device, layout: &Arc<PipelineLayout>, code: &Code) -> Resul
     let mut stage = PipelineShaderStageCreateInfo::new(entry);
     let properties = vk.physical_device().properties();
     let fixed = properties.required_subgroup_size_stages.is_some_and(|s| s.intersects(ShaderStages::COMPUTE));
-    if tuned && fixed && vk.enabled_features().subgroup_size_control {
+    // A device of one size needs no asking, and asking would limit workgroups to maxComputeWorkgroupSubgroups.
+    let varies = properties.min_subgroup_size != properties.max_subgroup_size;
+    if tuned && fixed && varies && vk.enabled_features().subgroup_size_control {
         stage.required_subgroup_size = Some(subgroup);
     }
     let info = ComputePipelineCreateInfo::stage_layout(stage, layout.clone());

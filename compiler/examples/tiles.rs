@@ -4,7 +4,7 @@
 #![allow(clippy::print_stdout)]
 
 use onnxcast::graph::{DType, Data, Graph, Node, Norm, Op, Output, Tensor, Ty, UnaryOp};
-use onnxcast::plan::{self, BucketGraph, Call, Lock, Precision, Request, Select, Shaders};
+use onnxcast::plan::{self, BucketGraph, Call, Lock, Precision, Request, Select, Shaders, Storage};
 use onnxcast::shaders;
 use onnxcast_runtime::device::{Device, Options as DeviceOptions};
 use onnxcast_runtime::engine::{Engine, Options};
@@ -37,8 +37,8 @@ type Tile = [usize; 7];
 struct Tiled(Option<Tile>);
 
 impl Select for Tiled {
-    fn node(&self, graph: &Graph, node: &Node, precision: Precision) -> onnxcast::error::Result<Vec<Call>> {
-        let mut calls = Shaders.node(graph, node, precision)?;
+    fn node(&self, graph: &Graph, node: &Node, storage: Storage) -> onnxcast::error::Result<Vec<Call>> {
+        let mut calls = Shaders.node(graph, node, storage)?;
         let Some(tile) = self.0 else { return Ok(calls) };
         for call in &mut calls {
             let halves = tile[6].to_string();
@@ -115,7 +115,14 @@ fn run(device: &Device, shape: Shape, tile: Option<Tile>, plain: bool) -> Result
     let bucket = BucketGraph { name: "run".into(), file: "one".into(), rows: 1, graph };
     let (lock, buckets, select) = (Lock::default(), [bucket], Tiled(tile));
     let precision = Precision::Fp16;
-    let request = Request { name: "tiles", precision, context: None, buckets: &buckets, lock: &lock, select: &select };
+    let request = Request {
+        name: "tiles",
+        storage: precision.into(),
+        context: None,
+        buckets: &buckets,
+        lock: &lock,
+        select: &select,
+    };
     let program = plan::assemble(&request)?.program;
     let mut code = Vec::new();
     for kernel in program.kernels.iter() {

@@ -6,7 +6,7 @@ use crate::fetch::{self, Place};
 use crate::import::{Bindings, inspect};
 use crate::init;
 use crate::manifest::{self, Bucket, Manifest, Text};
-use crate::plan::{Lock, Precision};
+use crate::plan::{Kv, Lock, Precision};
 use crate::quantise::{Method, Settings};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -26,6 +26,7 @@ pub struct Wish {
     /// The user's own file or folder, instead of the manifest's.
     pub onnx: Option<PathBuf>,
     pub precision: Option<Precision>,
+    pub kv: Option<Kv>,
     pub quantise: QuantiseWish,
     /// Compile the graph as it stands, at these dimensions.
     pub dims: Option<Bindings>,
@@ -109,6 +110,10 @@ impl Job {
         };
         let lock_stays = wish.precision.is_some_and(|p| p != manifest.precision);
         manifest.precision = wish.precision.unwrap_or(manifest.precision);
+        manifest.kv = wish.kv.or(manifest.kv);
+        if wish.kv.is_some() && manifest.context.is_none() {
+            return Err(Error::new("manifest", "without a context there is no cache to store").at("--kv"));
+        }
         wish.quantise.apply(&mut manifest.quantise, &home);
         if let Some(dims) = &wish.dims {
             as_it_stands(&mut manifest, dims, wish.precision);
@@ -210,6 +215,7 @@ fn shown(project: &Path, path: &Path) -> String {
 /// One bucket, no cache management, fp32 unless told otherwise.
 fn as_it_stands(m: &mut Manifest, dims: &Bindings, precision: Option<Precision>) {
     m.precision = precision.unwrap_or(Precision::Fp32);
+    m.kv = None;
     m.context = None;
     m.text = None;
     m.golden = None;

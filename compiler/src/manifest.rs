@@ -5,7 +5,7 @@ mod extends;
 
 use crate::error::{Error, Result};
 use crate::import::Bindings;
-use crate::plan::Precision;
+use crate::plan::{Kv, Precision, Storage};
 use crate::quantise::Settings;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -20,6 +20,8 @@ pub struct Manifest {
     pub source: String,
     pub licence: String,
     pub precision: Precision,
+    /// What the cache is stored as; else as `precision` has it.
+    pub kv: Option<Kv>,
     /// How `int4` stores weights.
     pub quantise: Settings,
     /// Rows of the KV cache. Without it every graph runs as it stands.
@@ -87,6 +89,7 @@ struct File {
     source: String,
     licence: String,
     precision: String,
+    kv: Option<String>,
     #[serde(default)]
     quantise: Settings,
     context: Option<usize>,
@@ -153,6 +156,8 @@ impl Manifest {
     fn of(file: File, name: &str) -> Result<Manifest> {
         let precision = Precision::parse(&file.precision)
             .ok_or_else(|| bad("precision", format!("'{}' is none of fp32, fp16, int4", file.precision)))?;
+        let known = |kv: &String| Kv::parse(kv).ok_or_else(|| bad("kv", format!("'{kv}' is none of fp32, fp16, int8")));
+        let kv = file.kv.as_ref().map(known).transpose()?;
         let mut buckets = vec![];
         for b in &file.buckets {
             buckets.push(bucket(&file, b).map_err(|e| e.at(format!("bucket '{}'", b.name)))?);
@@ -167,6 +172,7 @@ impl Manifest {
             source: file.source,
             licence: file.licence,
             precision,
+            kv,
             quantise: file.quantise,
             context: file.context,
             graphs: file.graphs.into_iter().map(files).collect(),
@@ -182,8 +188,17 @@ impl Manifest {
         Ok(manifest)
     }
 
+    /// How weights and cache are stored.
+    pub fn storage(&self) -> Storage {
+        let default = Storage::from(self.precision);
+        Storage { kv: self.kv.unwrap_or(default.kv), ..default }
+    }
+
     fn check(&self) -> Result<()> {
         is_name(&self.name)?;
+        if self.kv.is_some() && self.context.is_none() {
+            return Err(bad("kv", "without a context there is no cache to store"));
+        }
         self.quantise.check().map_err(|what| bad("quantise", what))?;
         if self.buckets.is_empty() {
             return Err(bad("buckets", "at least one is needed"));
@@ -346,6 +361,7 @@ dims = { batch_size = 2 }
         for (from, to, expect) in [
             ("fp16", "fp8", "key 'precision': 'fp8' is none of fp32, fp16, int4"),
             ("licence", "license", "unknown field `license`"),
+            ("context = 64", "context = 64\nkv = \"int4\"", "key 'kv': 'int4' is none of fp32, fp16, int8"),
             ("title = \"Tiny\"", "", "missing field `title`"),
             ("graph = \"decoder\"\nrows = 16", "graph = \"x\"\nrows = 16", "'x' is not among [graphs]: decoder"),
             ("rows = 16", "rows = 0", "key 'rows': a run takes at least one token"),

@@ -96,7 +96,7 @@ pub fn quantise(job: &Job, buckets: &mut [BucketGraph]) -> Result<Report> {
 pub fn plan(job: &Job, buckets: &[BucketGraph]) -> Result<Plan> {
     plan::assemble(&Request {
         name: &job.manifest.name,
-        precision: job.manifest.precision,
+        storage: job.manifest.storage(),
         context: job.manifest.context,
         buckets,
         lock: &job.lock,

@@ -73,6 +73,7 @@ impl Recast {
             source: card.source,
             licence: card.licence,
             precision: Precision::Int4,
+            kv: None,
             quantise: Settings::default(),
             context: context(&self.buckets),
             graphs: BTreeMap::new(),
@@ -131,7 +132,7 @@ fn places(pool: &Pool, buckets: &[BucketGraph], lock: &Lock) -> Result<HashMap<S
     let halves = pool.index().tensors.iter().any(|t| t.layout == "rows_f16");
     let precision = if halves { Precision::Fp16 } else { Precision::Fp32 };
     let (name, context) = (pool.index().program.as_str(), context(buckets));
-    let plan = plan::assemble(&Request { name, precision, context, buckets, lock, select: &Shaders })?;
+    let plan = plan::assemble(&Request { name, storage: precision.into(), context, buckets, lock, select: &Shaders })?;
     let tensors = &plan.program.tensors;
     let same = tensors.len() == pool.index().tensors.len()
         && tensors.iter().zip(&pool.index().tensors).all(|(a, b)| {

@@ -2,14 +2,14 @@
 
 use onnxcast::import::{self, Options};
 use onnxcast::passes::{self, Log};
-use onnxcast::plan::{self, BucketGraph, Lock, Precision, Request, Shaders};
+use onnxcast::plan::{self, BucketGraph, Kv, Lock, Precision, Request, Shaders, Storage};
 use onnxcast::shaders;
 use onnxcast_runtime::cli::generate::Generator;
 use onnxcast_runtime::cost;
 use onnxcast_runtime::device::{self, Device};
 use onnxcast_runtime::engine::{self, Engine};
 use onnxcast_runtime::npz;
-use onnxcast_runtime::program::Kernel;
+use onnxcast_runtime::program::{Elem, Kernel, State};
 use onnxcast_runtime::recorder::{Code, Part, RecordOptions};
 use onnxcast_runtime::sampling::Sampling;
 use onnxcast_runtime::session::{self, Session};
@@ -37,13 +37,13 @@ fn decoder(path: &str, context: usize, rows: usize, precision: Precision) -> Eng
     open(planned(path, context, rows, precision))
 }
 
-fn planned(path: &str, context: usize, rows: usize, precision: Precision) -> plan::Plan {
-    planned_in(path, context, &[("prefill", rows), ("decode", 1)], precision)
+fn planned(path: &str, context: usize, rows: usize, storage: impl Into<Storage>) -> plan::Plan {
+    planned_in(path, context, &[("prefill", rows), ("decode", 1)], storage)
 }
 
-fn planned_in(path: &str, context: usize, buckets: &[(&str, usize)], precision: Precision) -> plan::Plan {
+fn planned_in(path: &str, context: usize, buckets: &[(&str, usize)], storage: impl Into<Storage>) -> plan::Plan {
     let buckets: Vec<BucketGraph> = buckets.iter().map(|&(name, rows)| fused(path, context, name, rows)).collect();
-    assembled(&buckets, context, precision)
+    assembled(&buckets, context, storage)
 }
 
 /// The fused graph of a decoder at `s` rows.
@@ -57,9 +57,10 @@ fn fused(path: &str, context: usize, name: &str, s: usize) -> BucketGraph {
     BucketGraph { name: name.into(), file: "decoder".into(), rows: s, graph }
 }
 
-fn assembled(buckets: &[BucketGraph], context: usize, precision: Precision) -> plan::Plan {
+fn assembled(buckets: &[BucketGraph], context: usize, storage: impl Into<Storage>) -> plan::Plan {
+    let storage = storage.into();
     let lock = Lock::default();
-    let request = Request { name: "test", precision, context: Some(context), buckets, lock: &lock, select: &Shaders };
+    let request = Request { name: "test", storage, context: Some(context), buckets, lock: &lock, select: &Shaders };
     plan::assemble(&request).unwrap()
 }
 
@@ -194,9 +195,44 @@ fn a_program_of_one_bucket_takes_a_prompt_token_by_token_and_answers_alike() {
     assert_eq!((got, submissions, runs), (want, 1, 3));
 }
 
+const INT8_CACHE: Storage = Storage { precision: Precision::Fp16, kv: Kv::Int8 };
+
+/// Logits of the tiny decoder after a prompt in chunks of `rows`, for a prompt that fills three chunks of 16.
+fn after_prompt(rows: usize, storage: impl Into<Storage>) -> Vec<Vec<f32>> {
+    let mut engine = open(planned("models/tiny/model.onnx", 64, rows, storage));
+    let prompts = [3..40, 100..141, 7..11].map(|ids: std::ops::Range<u32>| ids.collect::<Vec<_>>());
+    prompts.iter().map(|prompt| generate(&mut engine, 64, prompt, 1).remove(0).1).collect()
+}
+
+/// The largest difference of two rows of logits, and the largest logit.
+fn apart(a: &[Vec<f32>], b: &[Vec<f32>]) -> (f32, f32) {
+    let pairs = || a.iter().flatten().zip(b.iter().flatten());
+    (pairs().map(|(a, b)| (a - b).abs()).fold(0.0, f32::max), pairs().map(|(a, _)| a.abs()).fold(0.0, f32::max))
+}
+
+#[test]
+fn an_int8_cache_stays_close_to_an_fp16_one_and_chunks_do_not_matter() {
+    let coded = after_prompt(16, INT8_CACHE);
+    let (far, most) = apart(&after_prompt(16, Precision::Fp16), &coded);
+    assert!(far > 0.0 && far < 0.01 * most, "logits of up to {most} are {far} apart");
+    let (far, _) = apart(&after_prompt(1, INT8_CACHE), &coded);
+    assert!(far < 0.001 * most, "token by token, logits of up to {most} are {far} apart");
+}
+
+#[test]
+fn an_int8_cache_is_planned_with_a_scale_a_row() {
+    let plan = planned("models/tiny/model.onnx", 64, 16, INT8_CACHE);
+    let states: Vec<_> = plan.program.states.iter().filter(|s| s.shape.len() == 4).collect();
+    let rows = |s: &State| s.shape[..3].iter().product::<u32>();
+    assert!(!states.is_empty() && states.iter().all(|s| s.dtype == Elem::Q8));
+    assert!(states.iter().all(|s| s.bytes == u64::from(rows(s) * (s.shape[3] + 4))), "{states:?}");
+    let quantised = plan.program.kernels.iter().filter(|k| k.source == "kv_quantise.comp").count();
+    assert_eq!(quantised, 2, "one kernel a bucket for keys and values of all layers");
+}
+
 /// Bits of the tiny decoder's logits over 12 steps.
-fn tiny_bits(device: &Device, record: RecordOptions) -> Vec<u32> {
-    let plan = planned("models/tiny/model.onnx", 64, 16, Precision::Fp16);
+fn tiny_bits(device: &Device, storage: impl Into<Storage>, record: RecordOptions) -> Vec<u32> {
+    let plan = planned("models/tiny/model.onnx", 64, 16, storage);
     let options = engine::Options { record, guard_bytes: 256, ..engine::Options::default() };
     let mut engine = open_on(device, plan, options);
     let prompt: Vec<u32> = (3..40).collect();
@@ -210,9 +246,12 @@ fn tiny_bits(device: &Device, record: RecordOptions) -> Vec<u32> {
 #[test]
 fn a_barrier_before_every_dispatch_changes_no_bit() {
     let device = Device::open(&device::Options::default()).unwrap();
-    let planned = tiny_bits(&device, RecordOptions::default());
-    assert_eq!(planned.len(), 12 * 320);
-    assert!(planned == tiny_bits(&device, RecordOptions { full_barriers: true, ..RecordOptions::default() }));
+    for storage in [Precision::Fp16.into(), INT8_CACHE] {
+        let planned = tiny_bits(&device, storage, RecordOptions::default());
+        assert_eq!(planned.len(), 12 * 320);
+        let full = RecordOptions { full_barriers: true, ..RecordOptions::default() };
+        assert!(planned == tiny_bits(&device, storage, full), "{storage:?}");
+    }
 }
 
 #[test]
@@ -223,7 +262,8 @@ fn a_compiled_decoder_gives_the_validation_layer_nothing_to_say() {
         }
         other => other.unwrap(),
     };
-    tiny_bits(&device, RecordOptions::default());
+    tiny_bits(&device, INT8_CACHE, RecordOptions::default());
+    tiny_bits(&device, Precision::Fp16, RecordOptions::default());
     assert_eq!(device.validation_messages(), Vec::<String>::new());
 }
 

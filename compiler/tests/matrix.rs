@@ -22,7 +22,14 @@ const RMS: Option<Norm> = Some(Norm::Rms { eps: 1e-6 });
 fn run(device: &Device, graph: &Graph, (pos, rows): (u32, u32), no_matrix: bool) -> Result<Vec<Vec<f64>>, Failed> {
     let buckets = [BucketGraph { name: "run".into(), file: "one".into(), rows: 1, graph: graph.clone() }];
     let (lock, precision) = (Lock::default(), Precision::Fp16);
-    let request = Request { name: "one", precision, context: None, buckets: &buckets, lock: &lock, select: &Shaders };
+    let request = Request {
+        name: "one",
+        storage: precision.into(),
+        context: None,
+        buckets: &buckets,
+        lock: &lock,
+        select: &Shaders,
+    };
     let program = plan::assemble(&request)?.program;
     let mut code = Vec::new();
     for kernel in program.kernels.iter() {

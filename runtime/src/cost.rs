@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::program::{Arg, Bucket, Part, Program, Tensor};
+use crate::program::{Arg, Bucket, Elem, Part, Program, State, Tensor};
 
 /// Totals of one or several runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -101,10 +101,23 @@ pub fn table(program: &Program) -> Option<&Tensor> {
 
 /// Bytes of cache that one token takes in all layers.
 pub fn cache_row_bytes(program: &Program) -> u64 {
-    let Some(decoder) = &program.decoder else { return 0 };
-    let context = decoder.context.max(1);
-    let caches = program.states.iter().filter(|s| s.shape.len() >= 2 && s.shape[s.shape.len() - 2] == context);
-    caches.map(|s| s.bytes / u64::from(context)).sum()
+    let context = program.decoder.as_ref().map_or(1, |d| d.context.max(1));
+    caches(program).map(|s| s.bytes / u64::from(context)).sum()
+}
+
+/// What cache rows are stored as; none where there is no cache.
+pub fn cache_type(program: &Program) -> &'static str {
+    match caches(program).next().map(|s| s.dtype) {
+        None => "none",
+        Some(Elem::Q8) => "int8",
+        Some(Elem::F16) => "fp16",
+        Some(_) => "fp32",
+    }
+}
+
+fn caches(program: &Program) -> impl Iterator<Item = &State> {
+    let context = program.decoder.as_ref().map(|d| d.context.max(1));
+    program.states.iter().filter(move |s| s.shape.len() >= 2 && Some(s.shape[s.shape.len() - 2]) == context)
 }
 
 /// A prompt of `tokens` in an empty cache, its last chunk run as `part`; none where the program is no decoder.
@@ -129,7 +142,7 @@ pub fn answer(program: &Program, depth: u32, tokens: u32, part: Part) -> Option<
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::program::{Block, Decoder, Dispatch, Elem, Kernel, Phase, State, Tensor};
+    use crate::program::{Block, Decoder, Dispatch, Kernel, Phase};
 
     fn kernel(source: &'static str) -> Kernel {
         Kernel {
@@ -200,6 +213,18 @@ pub(crate) mod tests {
     fn an_answer_reads_a_growing_cache() {
         let cost = answer(&toy(), 5, 2, Part::Whole).unwrap();
         assert_eq!((cost.dispatches, cost.cache_bytes), (8, (6 + 7) * 8));
+    }
+
+    #[test]
+    fn an_int8_cache_row_counts_its_codes_and_its_scales() {
+        let mut program = toy();
+        program.states.to_mut()[0] = State {
+            name: "k".into(),
+            bytes: 2 * 100 * 8 + 2 * 100 * 4,
+            shape: vec![1, 2, 100, 8].into(),
+            dtype: Elem::Q8,
+        };
+        assert_eq!((cache_row_bytes(&program), cache_type(&program)), (2 * (8 + 4), "int8"));
     }
 
     #[test]

@@ -82,6 +82,8 @@ pub enum Elem {
     F16,
     I32,
     U32,
+    /// Codes of eight bits, of a state alone; a f32 scale for each of its rows lies behind them.
+    Q8,
 }
 
 impl Port {
@@ -94,6 +96,7 @@ impl Port {
 impl Elem {
     pub fn bytes(self) -> u64 {
         match self {
+            Elem::Q8 => 1,
             Elem::F16 => 2,
             Elem::F32 | Elem::I32 | Elem::U32 => 4,
         }

@@ -10,7 +10,7 @@ mod sources;
 use crate::error::{Error, Result};
 use crate::import::Bindings;
 use crate::job::{QuantiseWish, Wish};
-use crate::plan::Precision;
+use crate::plan::{Kv, Precision};
 use crate::quantise::{Method, Settings, ZeroName};
 use clap::{Args, Parser, Subcommand};
 use std::path::{Path, PathBuf};
@@ -173,6 +173,9 @@ struct Model {
     /// fp32, fp16 or int4, instead of what the manifest says
     #[arg(long, value_parser = precision)]
     precision: Option<Precision>,
+    /// fp32, fp16 or int8: the KV cache, instead of what the manifest says
+    #[arg(long, value_parser = kv, conflicts_with = "dims")]
+    kv: Option<Kv>,
     #[command(flatten)]
     codes: Codes,
     /// Compile the graph as it stands, at these dimensions
@@ -185,14 +188,18 @@ struct Model {
 
 impl Model {
     fn wish(self) -> Wish {
-        let Model { name, manifest, onnx, precision, codes, dims, without_weights } = self;
+        let Model { name, manifest, onnx, precision, kv, codes, dims, without_weights } = self;
         let quantise = codes.wish();
-        Wish { project: PathBuf::new(), name, manifest, onnx, precision, quantise, dims, without_weights }
+        Wish { project: PathBuf::new(), name, manifest, onnx, precision, kv, quantise, dims, without_weights }
     }
 }
 
 fn precision(text: &str) -> Result<Precision, String> {
     Precision::parse(text).ok_or_else(|| "none of fp32, fp16, int4".into())
+}
+
+fn kv(text: &str) -> Result<Kv, String> {
+    Kv::parse(text).ok_or_else(|| "none of fp32, fp16, int8".into())
 }
 
 /// `a=1,b=2`.

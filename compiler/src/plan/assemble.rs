@@ -8,7 +8,7 @@ use super::places;
 use super::roll::{self, Flat};
 use super::schedule::{self, Schedule, Slot};
 use super::weights::{Packed, Pool, Scope};
-use super::{Precision, Select};
+use super::{Select, Storage};
 use crate::error::{Error, Result};
 use crate::graph::Graph;
 use onnxcast_runtime::program::{Arg, Bucket, Decoder, Dispatch, Kernel, PLAN_DIGITS, Program, State};
@@ -26,7 +26,7 @@ pub struct BucketGraph {
 
 pub struct Request<'a> {
     pub name: &'a str,
-    pub precision: Precision,
+    pub storage: Storage,
     /// Rows of the KV cache, when the graphs are a decoder whose cache we manage.
     pub context: Option<usize>,
     pub buckets: &'a [BucketGraph],
@@ -89,7 +89,7 @@ fn bucket(
         graph: &graph,
         places: &places,
         states,
-        precision: request.precision,
+        storage: request.storage,
         select: request.select,
         scope: &scope,
         pool,
@@ -217,7 +217,7 @@ mod tests {
 
     fn plan(buckets: &[BucketGraph], context: Option<usize>, lock: &Lock) -> Result<Plan> {
         let precision = Precision::Fp16;
-        assemble(&Request { name: "tiny", precision, context, buckets, lock, select: &Fake })
+        assemble(&Request { name: "tiny", storage: precision.into(), context, buckets, lock, select: &Fake })
     }
 
     fn tiny() -> Plan {

@@ -1,6 +1,6 @@
 //! Kernels for plan tests. In: any node. Out: one call that reads its inputs and writes its outputs. Promise: nothing runs it.
 
-use super::{Call, Layout, Operand, Packing, Part, Precision, Select};
+use super::{Call, Layout, Operand, Packing, Part, Precision, Select, Storage};
 use crate::error::Result;
 use crate::graph::{Graph, Node, Op};
 use onnxcast_runtime::program::{Kernel, Phase};
@@ -8,7 +8,7 @@ use onnxcast_runtime::program::{Kernel, Phase};
 pub struct Fake;
 
 impl Select for Fake {
-    fn node(&self, graph: &Graph, node: &Node, precision: Precision) -> Result<Vec<Call>> {
+    fn node(&self, graph: &Graph, node: &Node, storage: Storage) -> Result<Vec<Call>> {
         let mut args = vec![];
         let caches: &[usize] = match node.op {
             Op::Qkv { .. } => &[4, 5],
@@ -21,7 +21,7 @@ impl Select for Fake {
             if scalar || caches.contains(&i) {
                 continue;
             }
-            let layout = if precision == Precision::Fp32 { Layout::F32 } else { Layout::F16 };
+            let layout = if storage.precision == Precision::Fp32 { Layout::F32 } else { Layout::F16 };
             args.push(match graph.constant(v) {
                 Some(t) if t.shape.len() == 2 && matches!(node.op, Op::Linear { .. } | Op::Qkv { .. }) => {
                     let transpose = !matches!(node.op, Op::Linear { nk: true, .. } | Op::Qkv { nk: true, .. });

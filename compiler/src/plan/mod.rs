@@ -23,7 +23,7 @@ use crate::graph::quant::Quant;
 use crate::graph::{Graph, Node, ValueId};
 use onnxcast_runtime::program::{Kernel, Phase, Text};
 
-/// Storage of weights and KV cache. Sums, norms, softmax and the residual stream are f32 in each.
+/// Storage of weights, and of the KV cache unless a `Kv` says otherwise. Sums, norms, softmax and the residual stream are f32 in each.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Precision {
     Fp32,
@@ -47,10 +47,57 @@ impl Precision {
     }
 }
 
+/// What the rows of a KV cache are stored as.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Kv {
+    Fp32,
+    Fp16,
+    /// Codes of eight bits, and a scale a row of a head.
+    Int8,
+}
+
+impl Kv {
+    /// The name manifests use.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kv::Fp32 => "fp32",
+            Kv::Fp16 => "fp16",
+            Kv::Int8 => "int8",
+        }
+    }
+
+    pub fn parse(name: &str) -> Option<Kv> {
+        [Kv::Fp32, Kv::Fp16, Kv::Int8].into_iter().find(|kv| kv.name() == name)
+    }
+
+    pub fn bits(self) -> u32 {
+        match self {
+            Kv::Fp32 => 32,
+            Kv::Fp16 => 16,
+            Kv::Int8 => 8,
+        }
+    }
+}
+
+/// How weights and cache are stored.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Storage {
+    pub precision: Precision,
+    pub kv: Kv,
+}
+
+impl From<Precision> for Storage {
+    /// The cache as the precision has it when nobody asks for another.
+    fn from(precision: Precision) -> Storage {
+        let kv = if precision == Precision::Fp32 { Kv::Fp32 } else { Kv::Fp16 };
+        Storage { precision, kv }
+    }
+}
+
 /// Chooses kernels. The assembler asks it node by node; tests hand in their own.
 pub trait Select {
     /// The calls that compute a node, in order. `Reshape` is never asked for: it is an alias.
-    fn node(&self, graph: &Graph, node: &Node, precision: Precision) -> Result<Vec<Call>>;
+    fn node(&self, graph: &Graph, node: &Node, storage: Storage) -> Result<Vec<Call>>;
 
     /// The calls of a sampler (`Phase::Greedy` or `Phase::Drawn`), which turn `Operand::Logits` into the next token: what they
     /// write stands in `onnxcast_runtime::step`.
@@ -61,8 +108,8 @@ pub trait Select {
 pub struct Shaders;
 
 impl Select for Shaders {
-    fn node(&self, graph: &Graph, node: &Node, precision: Precision) -> Result<Vec<Call>> {
-        kernels::select(graph, node, precision)
+    fn node(&self, graph: &Graph, node: &Node, storage: Storage) -> Result<Vec<Call>> {
+        kernels::select(graph, node, storage)
     }
 
     fn sample(&self, vocab: usize, sampler: Phase) -> Result<Vec<Call>> {
@@ -84,7 +131,7 @@ pub struct Call {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Operand {
     /// An activation, a port or a state of the graph. On the device floats are f32, integers i32, bool u32 (0 or 1);
-    /// states have the precision's KV type.
+    /// states have the storage's KV type.
     Value(ValueId),
     /// Constants, packed.
     Weight(Packing),

@@ -1,7 +1,7 @@
 //! Where values live. In: a graph and its role. Out: for every value the memory behind it. Promise: aliases (reshapes, caches
 //! written in place) share one place; every raw output has a place of its own.
 
-use super::{Precision, Request};
+use super::{Kv, Request};
 use crate::error::{Error, Result};
 use crate::graph::{DType, Graph, Op, ValueId};
 use onnxcast_runtime::program::{Arg, Elem, Port, State};
@@ -92,7 +92,7 @@ pub fn assign(graph: &Graph, request: &Request, states: &mut Vec<State>) -> Resu
         }
     }
     for s in &graph.states {
-        let index = state(graph, s.input, request.precision, states)?;
+        let index = state(graph, s.input, request.storage.kv, states)?;
         fixed[s.input.0 as usize] = Some(Arg::State(index));
         if roots[s.output.0 as usize] != s.input {
             return Err(Error::new("plan", "this cache is not written in place").at(graph.value(s.input).name.clone()));
@@ -163,15 +163,18 @@ fn numpy(dtype: DType) -> &'static str {
 }
 
 /// The index of a cache among the program's states; buckets share them by name.
-fn state(graph: &Graph, input: ValueId, precision: Precision, states: &mut Vec<State>) -> Result<u32> {
+fn state(graph: &Graph, input: ValueId, kv: Kv, states: &mut Vec<State>) -> Result<u32> {
     let value = graph.value(input);
-    let dtype = match precision {
-        Precision::Fp32 => Elem::F32,
-        Precision::Fp16 | Precision::Int4 => Elem::F16,
+    let (elements, width) = (value.ty.elements() as u64, value.ty.shape.last().copied().unwrap_or(1).max(1) as u64);
+    let (dtype, bytes) = match kv {
+        Kv::Fp32 => (Elem::F32, 4 * elements),
+        Kv::Fp16 => (Elem::F16, 2 * elements),
+        // As shaders/lib/cache.glsl has it: codes, then an f32 scale a row.
+        Kv::Int8 => (Elem::Q8, elements.next_multiple_of(16) + 4 * (elements / width)),
     };
     let new = State {
         name: value.name.clone().into(),
-        bytes: value.ty.elements() as u64 * dtype.bytes(),
+        bytes,
         shape: value.ty.shape.iter().map(|&d| d as u32).collect(),
         dtype,
     };

@@ -3,7 +3,7 @@
 
 use super::places::{Place, Places, bytes};
 use super::weights::{Pool, Scope};
-use super::{Call, Layout, Operand, Part, Precision, Select};
+use super::{Call, Layout, Operand, Part, Select, Storage};
 use crate::error::{Error, Result};
 use crate::graph::{Graph, Op, ValueId};
 use onnxcast_runtime::program::{Arg, Elem, Kernel, Phase, State};
@@ -47,7 +47,7 @@ pub struct Context<'a, 'b> {
     pub graph: &'a Graph,
     pub places: &'a Places,
     pub states: &'a mut Vec<State>,
-    pub precision: Precision,
+    pub storage: Storage,
     pub select: &'a dyn Select,
     pub scope: &'a Scope,
     pub pool: &'a mut Pool<'b>,
@@ -65,7 +65,7 @@ pub fn rows(cx: &mut Context, decoder: bool) -> Result<Schedule> {
             }
             let place = |e: Error| e.at(node.name.clone());
             build.scratch.clear();
-            for call in cx.select.node(cx.graph, node, cx.precision).map_err(place)? {
+            for call in cx.select.node(cx.graph, node, cx.storage).map_err(place)? {
                 build.push(cx, call, phase).map_err(place)?;
             }
         }

@@ -104,7 +104,8 @@ fn without_weights_the_lock_says_how_each_is_stored() {
     let plan = |buckets: &[BucketGraph], lock: &Lock| {
         let precision = crate::plan::Precision::Int4;
         let select = &crate::plan::Shaders;
-        let request = crate::plan::Request { name: "t", precision, context: None, buckets, lock, select };
+        let request =
+            crate::plan::Request { name: "t", storage: precision.into(), context: None, buckets, lock, select };
         crate::plan::assemble(&request).unwrap()
     };
     let mut first = plan(&with, &Lock::default());
@@ -133,7 +134,14 @@ fn what_the_lock_knows_from_the_same_source_is_not_quantised_again() {
     let report = run(&mut with, &Lock::default(), &settings, &mut Nearest::default()).unwrap();
     let precision = crate::plan::Precision::Int4;
     let (empty, select) = (Lock::default(), &crate::plan::Shaders);
-    let request = crate::plan::Request { name: "t", precision, context: None, buckets: &with, lock: &empty, select };
+    let request = crate::plan::Request {
+        name: "t",
+        storage: precision.into(),
+        context: None,
+        buckets: &with,
+        lock: &empty,
+        select,
+    };
     let mut lock = crate::plan::assemble(&request).unwrap().lock;
     report.note(&mut lock);
     let absent = |lock: &Lock, settings: &Settings, graph: Graph| {

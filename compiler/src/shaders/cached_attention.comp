@@ -1,6 +1,6 @@
 // y[row] = softmax(scale * q[row] . K) V over the live cache rows of its kv head.
 // Args: q f32 [HQ][M][D], k cache, v cache [HKV][C][D], y f32 [M][HQ * D], pos (address; POS_WORD says which word), then where
-// defined: step. Defines: M HQ HKV D C; KV_BITS 16|32; SCALE; WINDOW 0: all rows up to the query, else that many; POS_WORD;
+// defined: step. Defines: M HQ HKV D C; KV_BITS 8|16|32; SCALE; WINDOW 0: all rows up to the query, else that many; POS_WORD;
 // LIVE 1: query rows beyond step.rows are skipped, and all once step.done is set; QUERY_ROWS rows a workgroup; LOCAL threads.
 // Grid: (HQ, ceil(M / QUERY_ROWS)). Row i stands at pos + i.
 #version 460

@@ -38,6 +38,7 @@ files![
     "gather_nd.comp",
     "gather_rows.comp",
     "halves.comp",
+    "kv_quantise.comp",
     "kv_write.comp",
     "last_row.comp",
     "lib/attention.glsl",

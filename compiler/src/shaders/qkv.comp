@@ -1,8 +1,9 @@
-// q, k, v = norm(x) * W + bias; q and k turned by RoPE; k and v written to the cache at rows pos..pos+rows.
-// Args: x f32 [M][K], w [(HQ + 2 HKV) D][K] (q, k, v rows), q f32 [HQ][M][D], k cache, v cache [HKV][C][D], pos, rows (addresses
+// q, k, v = norm(x) * W + bias; q and k turned by RoPE; k and v written to the cache at rows pos..pos+rows; or, with KV_BITS 8,
+// as rows of f32 to where kv_quantise.comp finds them.
+// Args: x f32 [M][K], w [(HQ + 2 HKV) D][K] (q, k, v rows), q f32 [HQ][M][D], k cache, v cache [HKV][C][D] (KV_BITS 8: k, v f32 [HKV][M][D]), pos, rows (addresses
 // of words; POS_WORD and ROWS_WORD say which), then where defined: step, scale f32 [K], shift f32 [K], bias f32
 // [(HQ + 2 HKV) D], cos, sin f32 [TABLE][ROTARY / 2]. Defines: M K HQ HKV D C; WEIGHT_BITS and what lib/weights.glsl
-// wants with it; KV_BITS 16|32; NORM EPS; BIAS 0|1; ROTARY 0: no RoPE; TABLE; INTERLEAVED QUADS LIVE 0|1 (see lib/rope.glsl); POS_WORD ROWS_WORD; THREAD_ROWS LOCAL
+// wants with it; KV_BITS 8|16|32; NORM EPS; BIAS 0|1; ROTARY 0: no RoPE; TABLE; INTERLEAVED QUADS LIVE 0|1 (see lib/rope.glsl); POS_WORD ROWS_WORD; THREAD_ROWS LOCAL
 // SLOTS UNITS and grid as linear.comp. A unit is four channels of one head.
 // Promise: rows at or beyond pos + rows, and cache rows at or beyond C, are never written.
 // HALVES not 0: the product has a form for matrix units, MATRIX, and one argument more, the last: x as lib/halves.glsl has it, of
@@ -25,6 +26,16 @@
 layout(local_size_x = 32 * PARTS_M * PARTS_N * PARTS_K) in;
 #else
 layout(local_size_x = LOCAL) in;
+#endif
+#if KV_BITS == 8
+// A code needs the largest of its row, which no workgroup has alone.
+#undef KV_BITS
+#define KV_BITS 32
+#define CACHE_ROWS M
+#define CACHE_ROW(e, row) row
+#else
+#define CACHE_ROWS C
+#define CACHE_ROW(e, row) e.at
 #endif
 #include "lib/step.glsl"
 #include "lib/cache.glsl"
@@ -163,9 +174,9 @@ void store(uint row, uint unit, vec4 y, Extras e) {
         store_q((head * M + row) * D, u, y);
     } else if (row < e.rows) {
         if (head < HQ + HKV) {
-            store_cache(args.k_cache, ((head - HQ) * C + e.at) * D, u, y);
+            store_cache(args.k_cache, ((head - HQ) * CACHE_ROWS + CACHE_ROW(e, row)) * D, u, y);
         } else {
-            store_cache(args.v_cache, ((head - HQ - HKV) * C + e.at) * D, u, y);
+            store_cache(args.v_cache, ((head - HQ - HKV) * CACHE_ROWS + CACHE_ROW(e, row)) * D, u, y);
         }
     }
 }

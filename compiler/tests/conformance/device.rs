@@ -54,7 +54,7 @@ fn engine(device: &'static Device, graph: &Graph) -> Result<Engine, Trouble> {
     let lock = Lock::default();
     let request = Request {
         name: "case",
-        precision: Precision::Fp32,
+        storage: Precision::Fp32.into(),
         context: None,
         buckets: &buckets,
         lock: &lock,

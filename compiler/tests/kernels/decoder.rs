@@ -14,7 +14,7 @@ const HALF: Bound = Bound { absolute: 1e-3, relative: 1e-3 };
 
 /// Random inputs for every input and state; `pos` and `rows` as given. Cache rows from `pos` on are NaN: nobody may read them
 /// before they are written.
-fn inputs(graph: &Graph, pos: usize, rows: usize) -> Arrays {
+pub fn inputs(graph: &Graph, pos: usize, rows: usize) -> Arrays {
     let mut random = Random::new(77 + pos as u64);
     let mut all = Arrays::new();
     for &v in graph.inputs.iter().chain(graph.states.iter().map(|s| &s.input)) {

@@ -2,10 +2,11 @@
 //! weights and caches go through the same packing as in a model; guards around every buffer are checked after every run, and every
 //! kernel goes through spirv-val.
 
+use crate::kv;
 use half::f16;
 use onnxcast::graph::eval::{self, Array, Values};
 use onnxcast::graph::{DType, Def, Graph};
-use onnxcast::plan::{self, BucketGraph, Lock, Precision, Request, Shaders};
+use onnxcast::plan::{self, BucketGraph, Kv, Lock, Request, Shaders, Storage};
 use onnxcast_runtime::device::{Device, Options as DeviceOptions};
 use onnxcast_runtime::engine::{Engine, Options};
 use onnxcast_runtime::program::Kernel;
@@ -24,16 +25,17 @@ pub fn device() -> &'static Device {
 }
 
 /// A program of one bucket made from the graph as it stands, ready to run, with guards.
-pub fn engine(graph: &Graph, precision: Precision) -> Engine {
-    engine_in(graph, precision, false)
+pub fn engine(graph: &Graph, storage: impl Into<Storage>) -> Engine {
+    engine_in(graph, storage, false)
 }
 
 /// The same, with kernels of one row in the form of devices that are no CPU where `general`.
-pub fn engine_in(graph: &Graph, precision: Precision, general: bool) -> Engine {
+pub fn engine_in(graph: &Graph, storage: impl Into<Storage>, general: bool) -> Engine {
+    let storage = storage.into();
     let bucket = BucketGraph { name: "run".into(), file: "one".into(), rows: 1, graph: graph.clone() };
     let lock = Lock::default();
     let buckets = [bucket];
-    let request = Request { name: "one", precision, context: None, buckets: &buckets, lock: &lock, select: &Shaders };
+    let request = Request { name: "one", storage, context: None, buckets: &buckets, lock: &lock, select: &Shaders };
     let mut plan = plan::assemble(&request).unwrap_or_else(|e| panic!("{e}"));
     for kernel in plan.program.kernels.to_mut().iter_mut().filter(|k| general && has_two_forms(k)) {
         kernel.defines.to_mut().push(("CPU_FORM".into(), "0".into()));
@@ -45,7 +47,7 @@ pub fn engine_in(graph: &Graph, precision: Precision, general: bool) -> Engine {
         .unwrap_or_else(|e| panic!("{e}"))
 }
 
-fn has_two_forms(kernel: &Kernel) -> bool {
+pub fn has_two_forms(kernel: &Kernel) -> bool {
     kernel.source == "split_attention.comp" || kernel.defines.iter().any(|(n, v)| n == "THREAD_ROWS" && v == "0")
 }
 
@@ -61,13 +63,14 @@ pub fn packed(tensor: &plan::weights::Packed) -> Vec<u8> {
 }
 
 /// Outputs by name, states by the name of their input.
-pub fn run_on(engine: &mut Engine, graph: &Graph, precision: Precision, inputs: &Arrays) -> Arrays {
+pub fn run_on(engine: &mut Engine, graph: &Graph, storage: impl Into<Storage>, inputs: &Arrays) -> Arrays {
+    let kv = storage.into().kv;
     let scalar = |name: &str| inputs.get(name).and_then(|a| a.to_ints().first().copied()).unwrap_or(0) as u32;
     let step = Step { pos: scalar("pos"), rows: scalar("rows"), ..bytemuck::Zeroable::zeroed() };
     engine.set_step(&step).expect("a step buffer");
     for (i, state) in graph.states.iter().enumerate() {
         let array = &inputs[&graph.value(state.input).name];
-        engine.write_state(i as u32, &state_bytes(array, precision)).unwrap_or_else(|e| panic!("{e}"));
+        engine.write_state(i as u32, &state_bytes(array, kv)).unwrap_or_else(|e| panic!("{e}"));
     }
     let ports: Vec<(String, raw::Array)> =
         graph.inputs.iter().map(|&v| (graph.value(v).name.clone(), to_raw(&inputs[&graph.value(v).name]))).collect();
@@ -78,20 +81,22 @@ pub fn run_on(engine: &mut Engine, graph: &Graph, precision: Precision, inputs: 
     for (i, state) in graph.states.iter().enumerate() {
         let value = graph.value(state.input);
         let bytes = engine.read_state(i as u32).unwrap_or_else(|e| panic!("{e}"));
-        let floats: Vec<f32> = match precision {
-            Precision::Fp32 => bytes.as_chunks::<4>().0.iter().map(|b| f32::from_le_bytes(*b)).collect(),
-            _ => bytes.as_chunks::<2>().0.iter().map(|b| f16::from_le_bytes(*b).to_f32()).collect(),
+        let floats: Vec<f32> = match kv {
+            Kv::Int8 => kv::values(&bytes, &value.ty.shape),
+            Kv::Fp32 => bytes.as_chunks::<4>().0.iter().map(|b| f32::from_le_bytes(*b)).collect(),
+            Kv::Fp16 => bytes.as_chunks::<2>().0.iter().map(|b| f16::from_le_bytes(*b).to_f32()).collect(),
         };
         all.insert(value.name.clone(), Array::new(DType::F32, value.ty.shape.clone(), Values::F32(floats)));
     }
     all
 }
 
-fn state_bytes(array: &Array, precision: Precision) -> Vec<u8> {
+fn state_bytes(array: &Array, kv: Kv) -> Vec<u8> {
     let floats = array.to_f32();
-    match precision {
-        Precision::Fp32 => floats.iter().flat_map(|x| x.to_le_bytes()).collect(),
-        _ => floats.iter().flat_map(|x| f16::from_f32(*x).to_le_bytes()).collect(),
+    match kv {
+        Kv::Int8 => kv::bytes(&floats, &array.shape),
+        Kv::Fp32 => floats.iter().flat_map(|x| x.to_le_bytes()).collect(),
+        Kv::Fp16 => floats.iter().flat_map(|x| f16::from_f32(*x).to_le_bytes()).collect(),
     }
 }
 
@@ -186,29 +191,30 @@ pub fn compare(what: &str, got: &Array, want: &Array, bound: Bound, live: &dyn F
 }
 
 /// Runs both and compares every output and state.
-pub fn check(what: &str, graph: &Graph, precision: Precision, inputs: &Arrays, bound: Bound) {
-    check_rows(what, graph, precision, inputs, bound, None);
+pub fn check(what: &str, graph: &Graph, storage: impl Into<Storage>, inputs: &Arrays, bound: Bound) {
+    check_rows(what, graph, storage, inputs, bound, None);
 }
 
 /// As [`check`], where only the first `rows` of an output's `axis` count: the rest is padding.
 pub fn check_rows(
     what: &str,
     graph: &Graph,
-    precision: Precision,
+    storage: impl Into<Storage>,
     inputs: &Arrays,
     bound: Bound,
     live: Option<(usize, usize)>,
 ) {
+    let storage = storage.into();
     let want = eval::run(graph, inputs).unwrap_or_else(|e| panic!("{what}: {e}"));
-    let mut engine = engine(graph, precision);
-    compare_all(what, graph, &want, &run_on(&mut engine, graph, precision, inputs), bound, live);
+    let mut engine = engine(graph, storage);
+    compare_all(what, graph, &want, &run_on(&mut engine, graph, storage, inputs), bound, live);
     if engine.program().kernels.iter().any(has_two_forms) {
-        let mut engine = engine_in(graph, precision, true);
+        let mut engine = engine_in(graph, storage, true);
         compare_all(
             &format!("{what}, general form"),
             graph,
             &want,
-            &run_on(&mut engine, graph, precision, inputs),
+            &run_on(&mut engine, graph, storage, inputs),
             bound,
             live,
         );

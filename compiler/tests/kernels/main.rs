@@ -6,6 +6,7 @@ mod device;
 mod draw;
 mod elementwise;
 mod generator;
+mod kv;
 mod nodes;
 mod one;
 mod policy;

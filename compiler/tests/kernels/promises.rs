@@ -4,7 +4,7 @@ use crate::device::{Arrays, engine_in, run_on};
 use crate::nodes::{self, Random, heads};
 use onnxcast::graph::eval::Array;
 use onnxcast::graph::{DType, Graph, Mask, Norm, Op, Output, Rotary, Ty, UnaryOp};
-use onnxcast::plan::{Precision, kernels};
+use onnxcast::plan::{Kv, Precision, Storage, kernels};
 
 fn refusal(op: Op, types: &[Ty], precision: Precision) -> String {
     let mut graph = Graph { name: "one".into(), ..Graph::default() };
@@ -31,8 +31,21 @@ fn weights_that_are_computed_are_refused_for_packed_products() {
 fn odd_heads_are_refused_in_fp16_and_taken_in_fp32() {
     let graph = nodes::qkv(1, 16, heads(2, 1, 6), 8, Some(Rotary { rotary: 6, interleaved: false }), false);
     let said = kernels::select(&graph, &graph.nodes[0], Precision::Fp16).expect_err("a refusal").to_string();
-    assert!(said.contains("head of 6") && said.contains("use fp32"), "{said}");
+    assert!(said.contains("head of 6") && said.contains("use kv = \"fp32\""), "{said}");
     assert_eq!(kernels::select(&graph, &graph.nodes[0], Precision::Fp32).expect("a kernel").len(), 1);
+}
+
+#[test]
+fn heads_that_are_no_whole_words_of_codes_are_refused_with_an_int8_cache() {
+    let storage = Storage { precision: Precision::Fp16, kv: Kv::Int8 };
+    for graph in [
+        nodes::qkv(1, 16, heads(2, 1, 6), 8, None, false),
+        nodes::cached_attention(3, heads(2, 1, 6), 8, Mask::Causal),
+        nodes::kv_write(1, heads(2, 1, 6), 8),
+    ] {
+        let said = kernels::select(&graph, &graph.nodes[0], storage).expect_err("a refusal").to_string();
+        assert!(said.contains("a head of 6 channels has no int8 cache kernel; use kv = \"fp32\""), "{said}");
+    }
 }
 
 fn inputs(graph: &Graph) -> Arrays {

@@ -32,8 +32,14 @@ pub fn engine_on(device: &Device, table: &[Vec<f32>], context: usize, full_barri
     let buckets = [BucketGraph { name: "decode".into(), file: "table".into(), rows: 1, graph }];
     let lock = Lock::default();
     let precision = Precision::Fp32;
-    let request =
-        Request { name: "t", precision, context: Some(context), buckets: &buckets, lock: &lock, select: &Shaders };
+    let request = Request {
+        name: "t",
+        storage: precision.into(),
+        context: Some(context),
+        buckets: &buckets,
+        lock: &lock,
+        select: &Shaders,
+    };
     let plan = plan::assemble(&request).unwrap_or_else(|e| panic!("{e}"));
     let compile = |k| Code::Words(crate::spirv::compile(k).0.into());
     let code: Vec<Code> = plan.program.kernels.iter().map(compile).collect();

@@ -3,7 +3,7 @@
 use crate::nodes::{self, heads};
 use crate::skipped::skipped;
 use onnxcast::graph::{Graph, Mask, Norm, Rotary, UnaryOp};
-use onnxcast::plan::{Call, Precision, kernels};
+use onnxcast::plan::{Call, Kv, Precision, Storage, kernels};
 use onnxcast::shaders;
 use onnxcast_runtime::program::{Kernel, Phase};
 use onnxcast_runtime::recorder::Code;
@@ -79,6 +79,8 @@ fn every_decoder_kernel_is_valid() {
         for precision in [Precision::Fp32, Precision::Fp16] {
             calls.extend(kernels::select(&graph, &graph.nodes[0], precision).expect("a kernel"));
         }
+        let int8 = Storage { precision: Precision::Fp16, kv: Kv::Int8 };
+        calls.extend(kernels::select(&graph, &graph.nodes[0], int8).expect("a kernel"));
     }
     let unchecked = calls.iter().filter(|call| !compile(&call.kernel).1).count();
     if unchecked > 0 {

@@ -82,7 +82,7 @@ impl<'a> Info<'a> {
             line("context", format!("{} tokens; a prompt goes in chunks of {chunk}", d.context));
             line("vocabulary", d.vocab.to_string());
             line("stop ids", self.stops.iter().map(u32::to_string).collect::<Vec<_>>().join(" "));
-            line("cache a token", human(cost::cache_row_bytes(program)));
+            line("cache a token", format!("{}, {}", human(cost::cache_row_bytes(program)), cost::cache_type(program)));
         }
         for bucket in program.buckets.iter() {
             let c = cost::run(program, bucket, Part::Whole);
@@ -146,7 +146,8 @@ impl<'a> Info<'a> {
         let mut out = json!({
             "name": program.name, "title": card.title, "source": card.source, "licence": card.licence,
             "precision": card.precision, "plan_hash": program.plan_hash, "stops": self.stops,
-            "cache_bytes_per_token": cost::cache_row_bytes(program), "buckets": buckets.collect::<Vec<_>>(),
+            "cache_bytes_per_token": cost::cache_row_bytes(program), "cache_type": cost::cache_type(program),
+            "buckets": buckets.collect::<Vec<_>>(),
         });
         let layouts = cost::layouts(program).into_iter();
         out["layouts"] = layouts.map(|(name, n, bytes)| json!({"layout": name, "values": n, "bytes": bytes})).collect();
@@ -225,6 +226,7 @@ mod tests {
             "  table           rows_f32 [10, 4], 200.000 bits a value",
             "  context         100 tokens; a prompt goes in chunks of 8",
             "  stop ids        2 5",
+            "  cache a token   8 B, fp16",
             "  decode (1)      4 dispatches, 3 barriers, reads 1.2 KiB of weights",
             "device Soft (cpu, Vulkan 1.3, soft 1)",
             "  workgroups x               1       65535",

@@ -4,7 +4,7 @@
 use crate::error::{Error, Result};
 use crate::graph::quant::{Quant, Zero};
 use crate::graph::{DType, Graph, Node, ValueId};
-use crate::plan::{Call, Layout, Operand, Packing, Part, Precision};
+use crate::plan::{Call, Layout, Operand, Packing, Part, Precision, Storage};
 use onnxcast_runtime::program::{Kernel, Text};
 use std::fmt::Display;
 
@@ -19,7 +19,7 @@ pub(super) const MAX_GROUPS: usize = 65_535;
 pub(super) struct Cx<'a> {
     pub graph: &'a Graph,
     pub node: &'a Node,
-    pub precision: Precision,
+    pub storage: Storage,
 }
 
 impl<'a> Cx<'a> {
@@ -66,7 +66,7 @@ impl<'a> Cx<'a> {
         let quants: Vec<Option<Quant>> = inputs.iter().map(|&i| self.quant(i)).collect();
         let layout = match quants.first().copied().flatten() {
             Some(quant) if quants.iter().all(|q| *q == Some(quant)) => Layout::Quant(quant),
-            _ if self.precision == Precision::Fp32 => Layout::F32,
+            _ if self.storage.precision == Precision::Fp32 => Layout::F32,
             _ => Layout::F16,
         };
         Ok(Rows { operand: self.constants(inputs, transpose, layout)?, layout })
@@ -95,7 +95,13 @@ impl<'a> Cx<'a> {
 
     /// Bits of a stored cache element.
     pub fn kv_bits(&self) -> u32 {
-        if self.precision == Precision::Fp32 { 32 } else { 16 }
+        self.storage.kv.bits()
+    }
+
+    /// What the name of a kernel says about the cache: `f16`, `q8`.
+    pub fn kv_name(&self) -> String {
+        let bits = self.kv_bits();
+        if bits == 8 { "q8".into() } else { format!("f{bits}") }
     }
 
     /// A scalar i32 in memory: where it is and which word of that. `pos` and `rows` live in the Step buffer.

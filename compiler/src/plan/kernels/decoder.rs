@@ -3,7 +3,7 @@
 
 use super::call::{Builder, Cx, float, groups};
 use crate::error::Result;
-use crate::graph::{Heads, Mask, Op};
+use crate::graph::{Heads, Mask, Op, ValueId};
 use crate::plan::{Call, Operand};
 
 const LOCAL: usize = 64;
@@ -19,15 +19,13 @@ pub(super) fn cached_attention(cx: &Cx) -> Result<Vec<Call>> {
         Mask::Full | Mask::Given => return Err(cx.refuse(format!("mask {mask:?} over a cache has no kernel"))),
     };
     let bits = cx.kv_bits();
-    if bits == 16 && !dim.is_multiple_of(4) {
-        return Err(cx.refuse(format!("a head of {dim} has no fp16 cache kernel; use fp32")));
-    }
+    wide_enough(cx, dim, 4)?;
     if m == 1 && dim.is_multiple_of(8) && dim <= 512 {
         return split_attention(cx, heads, context, scale, window);
     }
     let (pos, pos_word) = cx.word(3)?;
     let query_rows = if m == 1 { 1 } else { 4 };
-    let name = format!("attend_f{bits}_m{m}_h{q}_{kv}_d{dim}_c{context}{}", window_name(window));
+    let name = format!("attend_{}_m{m}_h{q}_{kv}_d{dim}_c{context}{}", cx.kv_name(), window_name(window));
     let b = Builder::new("cached_attention.comp", name)
         .define("M", m)
         .define("HQ", q)
@@ -63,7 +61,7 @@ fn split_attention(cx: &Cx, heads: Heads, context: usize, scale: f32, window: us
     // Each workgroup has two stretches at the full context; fewer are not shared at all, see lib/split_attention.glsl.
     let splits = if stretches > 2 { stretches.div_ceil(2).min(MAX_SPLITS) } else { 1 };
     let (pos, pos_word) = cx.word(3)?;
-    let name = format!("attend_f{bits}_m1_h{q}_{kv}_d{dim}_c{context}{}", window_name(window));
+    let name = format!("attend_{}_m1_h{q}_{kv}_d{dim}_c{context}{}", cx.kv_name(), window_name(window));
     let mut b = Builder::new("split_attention.comp", name)
         .define("HQ", q)
         .define("HKV", kv)
@@ -105,8 +103,9 @@ pub(super) fn kv_write(cx: &Cx) -> Result<Vec<Call>> {
     let (cache, new) = (cx.shape(0)?, cx.shape(1)?);
     let (heads, context, dim, m) = (cache[1], cache[2], cache[3], new[2]);
     let bits = cx.kv_bits();
-    if bits == 16 && !dim.is_multiple_of(2) {
-        return Err(cx.refuse(format!("a head of {dim} has no fp16 cache kernel; use fp32")));
+    wide_enough(cx, dim, 2)?;
+    if bits == 8 {
+        return Ok(vec![kv_quantise(cx, (heads, dim, context, m), &[(cx.read(1)?, cx.node.out())], (2, 3))?]);
     }
     let ((pos, pos_word), (rows, rows_word)) = (cx.word(2)?, cx.word(3)?);
     let b = Builder::new("kv_write.comp", format!("kv_write_f{bits}_m{m}_h{heads}_d{dim}_c{context}"))
@@ -123,6 +122,42 @@ pub(super) fn kv_write(cx: &Cx) -> Result<Vec<Call>> {
         .read(rows);
     let width = if bits == 16 { 2 } else { 1 };
     Ok(vec![b.build(cx, groups(heads * m * dim / width, LOCAL))?])
+}
+
+/// Refuses heads whose channels do not come in whole words, `halves` channels at a time where they are fp16.
+pub(super) fn wide_enough(cx: &Cx, dim: usize, halves: usize) -> Result<()> {
+    let (words, name) = match cx.kv_bits() {
+        8 => (4, "int8"),
+        16 => (halves, "fp16"),
+        _ => return Ok(()),
+    };
+    if dim.is_multiple_of(words) {
+        return Ok(());
+    }
+    Err(cx.refuse(format!("a head of {dim} channels has no {name} cache kernel; use kv = \"fp32\"")))
+}
+
+/// Rows of f32 to codes in the caches they belong to, one or two. `at` are the inputs that say where: pos and rows.
+pub(super) fn kv_quantise(
+    cx: &Cx,
+    (heads, dim, context, m): (usize, usize, usize, usize),
+    rows: &[(Operand, ValueId)],
+    at: (usize, usize),
+) -> Result<Call> {
+    let ((pos, pos_word), (count, rows_word)) = (cx.word(at.0)?, cx.word(at.1)?);
+    let mut b = Builder::new("kv_quantise.comp", format!("kv_q8_m{m}_h{heads}_d{dim}_c{context}_n{}", rows.len()))
+        .define("M", m)
+        .define("HKV", heads)
+        .define("D", dim)
+        .define("C", context)
+        .flag("PAIR", rows.len() > 1)
+        .define("POS_WORD", pos_word)
+        .define("ROWS_WORD", rows_word)
+        .define("LOCAL", (dim / 4).next_power_of_two().clamp(32, 256));
+    for (fresh, cache) in rows {
+        b = b.read(fresh.clone()).write(Operand::Value(*cache));
+    }
+    b.read(pos).read(count).live(cx.generates()).build(cx, [m as u32, heads as u32, rows.len() as u32])
 }
 
 pub(super) fn rope(cx: &Cx) -> Result<Vec<Call>> {

@@ -2,12 +2,16 @@
 //! Promise: one row takes the mat-vec form, more rows the tiled form, over the same packed weights.
 
 use super::call::{Builder, Cx, Rows, float, groups};
+use super::decoder::{kv_quantise, wide_enough};
 use super::matrix::{self, Tile};
 use super::unary;
 use crate::error::Result;
 use crate::graph::operands::{self, Operands};
 use crate::graph::{Heads, Norm, Op, Rotary, UnaryOp};
 use crate::plan::{Call, Layout, Operand};
+
+/// First of the two scratch buffers of rows for an int8 cache; the matrix form has buffer 0.
+const FRESH: u32 = 1;
 
 /// Threads of a tiled workgroup and units it covers.
 const TILE_LOCAL: usize = 64;
@@ -235,10 +239,10 @@ struct Turn {
 fn turn(cx: &Cx, dim: usize, rope: Option<Rotary>) -> Result<Turn> {
     let (rotary, interleaved) = rope.map_or((0, false), |r| (r.rotary, r.interleaved));
     let quads = rotary.is_multiple_of(4) && dim.is_multiple_of(4);
+    wide_enough(cx, dim, 4)?;
     if !quads && cx.kv_bits() == 16 {
-        return Err(
-            cx.refuse(format!("a head of {dim} with {rotary} rotary channels has no fp16 cache kernel; use fp32"))
-        );
+        let what = format!("a head of {dim} with {rotary} rotary channels has no fp16 cache kernel; use kv = \"fp32\"");
+        return Err(cx.refuse(what));
     }
     let units = if quads { dim / 4 } else { rotary / 2 + (dim - rotary) };
     Ok(Turn { rotary, interleaved, quads, units })
@@ -256,6 +260,11 @@ pub(super) fn qkv(cx: &Cx) -> Result<Vec<Call>> {
     let shape = Shape::new((m, k), (q + 2 * kv) * turn.units, &w);
     let name = format!("qkv_{}_m{m}_k{k}_h{q}_{kv}_d{dim}_c{context}{}", w.name(), norm_name(folded));
     let ((pos, pos_word), (rows, rows_word)) = (cx.word(6)?, cx.word(7)?);
+    // An int8 cache takes whole rows, so they go to scratch first.
+    let fresh = |i: u32| Operand::Scratch(FRESH + i, (kv * m * dim * 4) as u64);
+    let caches = [cx.node.outputs[1], cx.node.outputs[2]];
+    let coded = cx.kv_bits() == 8;
+    let [k_rows, v_rows] = if coded { [fresh(0), fresh(1)] } else { caches.map(Operand::Value) };
     let b = Builder::new("qkv.comp", name)
         .define("M", m)
         .define("K", k)
@@ -275,8 +284,8 @@ pub(super) fn qkv(cx: &Cx) -> Result<Vec<Call>> {
         .read(cx.read(0)?)
         .read(w.operand)
         .write(Operand::Value(cx.node.outputs[0]))
-        .write(Operand::Value(cx.node.outputs[1]))
-        .write(Operand::Value(cx.node.outputs[2]))
+        .write(k_rows)
+        .write(v_rows)
         .read(pos)
         .read(rows)
         .live(live(cx, m));
@@ -287,7 +296,11 @@ pub(super) fn qkv(cx: &Cx) -> Result<Vec<Call>> {
     if let Some(i) = o.tables {
         b = b.read(cx.vectors(&[i])?).read(cx.vectors(&[i + 1])?);
     }
-    shape.calls(cx, b, folded, &o)
+    let mut calls = shape.calls(cx, b, folded, &o)?;
+    if coded {
+        calls.push(kv_quantise(cx, (kv, dim, context, m), &[(fresh(0), caches[0]), (fresh(1), caches[1])], (6, 7))?);
+    }
+    Ok(calls)
 }
 
 #[cfg(test)]

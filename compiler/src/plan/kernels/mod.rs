@@ -1,4 +1,4 @@
-//! Which kernels run a node. In: a node and the precision. Out: its calls, in order. Promise: a call is complete but for
+//! Which kernels run a node. In: a node and how weights and cache are stored. Out: its calls, in order. Promise: a call is complete but for
 //! addresses; what no kernel covers is refused with the reason.
 //!
 //! What the plan must know:
@@ -19,15 +19,15 @@ mod sample;
 mod unary;
 mod walk;
 
-use super::{Call, Precision};
+use super::{Call, Storage};
 use crate::error::Result;
 use crate::graph::{DType, Graph, Node, Op};
 use call::Cx;
 pub use sample::sample;
 
 /// The calls that compute `node`. Empty: the output is input 0 under another shape, in the same memory.
-pub fn select(graph: &Graph, node: &Node, precision: Precision) -> Result<Vec<Call>> {
-    let cx = Cx { graph, node, precision };
+pub fn select(graph: &Graph, node: &Node, storage: impl Into<Storage>) -> Result<Vec<Call>> {
+    let cx = Cx { graph, node, storage: storage.into() };
     known_types(&cx)?;
     if node.outputs.iter().all(|&v| graph.ty(v).elements() == 0) {
         return Ok(Vec::new());

@@ -57,9 +57,10 @@ void raw_scores(Floats q, uint q_at, uint rows, Uints k, uint at, out float sums
     [[unroll]] for (uint r = 0u; r < QUERY_ROWS; r++) {
         sums[r] = 0.0;
     }
+    float key_scale = cache_scale(k, at / HEAD_DIM);
     if (HEAD_DIM % 8 != 0) {
         for (uint c = 0u; c < HEAD_DIM; c++) {
-            float key = cache_load(k, at + c);
+            float key = cache_load(k, at + c) * key_scale;
             [[unroll]] for (uint r = 0u; r < QUERY_ROWS; r++) {
                 sums[r] += key * q.v[q_at + min(r, rows - 1u) * HEAD_DIM + c];
             }
@@ -73,6 +74,9 @@ void raw_scores(Floats q, uint q_at, uint rows, Uints k, uint at, out float sums
             float own = q.v[q_at + min(r, rows - 1u) * HEAD_DIM + c + (gl_SubgroupInvocationID & 7u)];
             sums[r] += dot(lo, first_four(own)) + dot(hi, next_four(own));
         }
+    }
+    [[unroll]] for (uint r = 0u; r < QUERY_ROWS; r++) {
+        sums[r] *= key_scale;
     }
 }
 
@@ -107,7 +111,7 @@ void score_tile(Floats q, uint q_at, Uints k, uint k_at, uint first, uint last, 
     }
 }
 
-// Adds weight times value over the keys of one split, for the thread's channels.
+// Adds weight times value over the keys of one split, for the thread's channels. Weights carry the scale of the value's row.
 void add_values(Uints v, uint at, uint first, uint last, uint split, inout vec4 sum[QUERY_ROWS]) {
     // A subgroup of eight is a CPU, where one load serves all lanes: weights of eight keys come at once.
     bool together = gl_SubgroupSize == 8u && CHANNEL_GROUPS % 8u == 0u;
@@ -165,7 +169,7 @@ void attend(Floats q, uint q_at, Uints k, uint k_at, Uints v, uint v_at, Floats 
             for (uint key = first + gl_LocalInvocationIndex; key < last; key += LOCAL) {
                 bool seen = key >= sight_begin(sight, r) && key < sight_end(sight, r);
                 float w = seen ? exp(weight[r * TILE_KEYS + key - first] - best) : 0.0;
-                weight[r * TILE_KEYS + key - first] = w;
+                weight[r * TILE_KEYS + key - first] = w * cache_scale(v, v_at / HEAD_DIM + key);
                 mine += w;
             }
             mine = subgroupAdd(mine);

@@ -21,6 +21,8 @@ const uint SPAN = LINES * KEYS;
 const uint FOLDS = max(LOCAL / HEAD_DIM, 1);
 // A share in `parts`: maximum, sum of weights, weighted values.
 const uint PART = HEAD_DIM + 2;
+// Keys of a stretch whose scores a thread adds up.
+const uint OWN_KEYS = (SPAN + LOCAL - 1) / LOCAL;
 
 // Scores by key and lane, then values by line and channel.
 shared float products[max(SPAN * LANES, LINES * HEAD_DIM)];
@@ -51,6 +53,13 @@ void add_stretch(vec4 q_lo, vec4 q_hi, Uints k, Uints v, uint cache_at, uint fir
     [[unroll]] for (uint i = 0u; i < KEYS; i++) {
         values[i] = cache_chunk(v, (cache_at + min(first + i * LINES + line, end - 1u) * HEAD_DIM) / 8u + lane);
     }
+    float key_scales[OWN_KEYS];
+    float value_scales[OWN_KEYS];
+    [[unroll]] for (uint i = 0u; i < OWN_KEYS; i++) {
+        uint row = cache_at / HEAD_DIM + min(first + i * LOCAL + thread, end - 1u);
+        key_scales[i] = cache_scale(k, row);
+        value_scales[i] = cache_scale(v, row);
+    }
     [[unroll]] for (uint i = 0u; i < KEYS; i++) {
         vec4 lo;
         vec4 hi;
@@ -64,7 +73,7 @@ void add_stretch(vec4 q_lo, vec4 q_hi, Uints k, Uints v, uint cache_at, uint fir
         [[unroll]] for (uint i = 0u; i < LANES; i++) {
             score += products[j * LANES + i];
         }
-        score = first + j >= begin && first + j < end ? score * scale : LOWEST;
+        score = first + j >= begin && first + j < end ? score * key_scales[j / LOCAL] * scale : LOWEST;
         weights[j] = score;
         top = max(top, score);
     }
@@ -72,7 +81,7 @@ void add_stretch(vec4 q_lo, vec4 q_hi, Uints k, Uints v, uint cache_at, uint fir
     float total = 0.0;
     for (uint j = thread; j < SPAN; j += LOCAL) {
         float weight = first + j >= begin && first + j < end ? exp(weights[j] - top) : 0.0;
-        weights[j] = weight;
+        weights[j] = weight * value_scales[j / LOCAL];
         total += weight;
     }
     float rescale = exp(head.top - top);

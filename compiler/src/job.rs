@@ -40,12 +40,14 @@ pub struct QuantiseWish {
     pub method: Option<Method>,
     pub calibration: Option<PathBuf>,
     pub tokens: Option<usize>,
+    pub salient: Option<u16>,
 }
 
 impl QuantiseWish {
     pub fn apply(&self, to: &mut Settings, home: &Path) {
         to.method = self.method.or(to.method);
         to.tokens = self.tokens.unwrap_or(to.tokens);
+        to.salient = self.salient.unwrap_or(to.salient);
         let given = to.calibration.as_ref().map(|path| home.join(path));
         to.calibration = self.calibration.clone().or(given);
     }

@@ -423,6 +423,29 @@ fn a_compiled_pool_is_quantised_without_its_onnx_file_as_a_compile_would() {
 }
 
 #[test]
+fn salient_columns_are_the_same_from_a_pool_as_from_a_compile() {
+    let dir = project_of_two();
+    let pool = || fs::read(dir.path().join("generated/tiny-int4/weights.pool")).unwrap();
+    let manifest = dir.path().join("models/tiny-int4/model.toml");
+    let plain = fs::read_to_string(&manifest).unwrap();
+    fs::write(&manifest, plain.replace("[graphs]", "[quantise]\nsalient = 3\n\n[graphs]")).unwrap();
+    onnxcast(dir.path(), &["compile", "tiny-int4"]).success();
+    let (from_key, program) = (pool(), fs::read_to_string(dir.path().join("generated/tiny-int4/program.rs")).unwrap());
+    assert!(program.contains("_s3"));
+    fs::write(&manifest, plain).unwrap();
+    onnxcast(dir.path(), &["pack", "tiny-int4", "--salient", "3", "-o", "flag.pool"]).success();
+    assert!(fs::read(dir.path().join("flag.pool")).unwrap() == from_key, "the key and the flag differ");
+    let many = refusal(dir.path(), &["pack", "tiny-int4", "--salient", "999", "-o", "many.pool"]);
+    assert!(many.contains("salient is 999") && many.contains("at most"), "{many}");
+    onnxcast(dir.path(), &["compile", "tiny"]).success();
+    fs::remove_dir_all(dir.path().join("models/tiny-int4")).unwrap();
+    fs::remove_dir_all(dir.path().join("generated/tiny-int4")).unwrap();
+    let pool_file = "generated/tiny/weights.pool";
+    onnxcast(dir.path(), &["quantize", pool_file, "--name", "tiny-int4", "--salient", "3"]).success();
+    assert!(pool() == from_key, "the pools differ");
+}
+
+#[test]
 fn weights_are_quantised_once_and_the_manifest_s_lock_is_left_to_its_own_precision() {
     let dir = project_of_two();
     let at = |name: &str| dir.path().join("generated").join(name);

@@ -119,11 +119,15 @@ struct Codes {
     /// How many tokens of it
     #[arg(long, value_name = "N")]
     calibration_tokens: Option<usize>,
+    /// How many columns of each matrix int4 keeps at fp16 accuracy
+    #[arg(long, value_name = "N")]
+    salient: Option<u16>,
 }
 
 impl Codes {
     fn wish(self) -> QuantiseWish {
-        QuantiseWish { method: self.method, calibration: self.calibration, tokens: self.calibration_tokens }
+        let Codes { method, calibration, calibration_tokens: tokens, salient } = self;
+        QuantiseWish { method, calibration, tokens, salient }
     }
 }
 

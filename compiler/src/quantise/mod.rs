@@ -8,6 +8,7 @@ mod groups;
 mod nearest;
 mod report;
 mod reuse;
+mod salient;
 mod settings;
 #[cfg(test)]
 mod tests;
@@ -18,6 +19,7 @@ pub use groups::{Group, Part, Role, Use, halve};
 pub use nearest::Nearest;
 pub use report::{Report, Row};
 pub use reuse::forget;
+pub use salient::Salient;
 pub use settings::{Method, Settings, ZeroName};
 
 use crate::error::Result;
@@ -51,11 +53,13 @@ pub struct Encoding {
     pub output_error: Option<f64>,
     /// Why it is stored otherwise than asked for.
     pub why: String,
+    /// Which columns keep fp16 accuracy.
+    pub salient: Salient,
 }
 
-impl From<Encoded> for Encoding {
-    fn from(encoded: Encoded) -> Encoding {
-        Encoding { encoded: Some(encoded), output_error: None, why: String::new() }
+impl From<(Encoded, Salient)> for Encoding {
+    fn from((encoded, salient): (Encoded, Salient)) -> Encoding {
+        Encoding { encoded: Some(encoded), output_error: None, why: String::new(), salient }
     }
 }
 
@@ -134,13 +138,14 @@ fn encode(
         report.rows.push(row);
         return Ok(Outcome::Kept);
     };
+    salient::check(quant.salient, group.k).map_err(|e| e.at(group.name()))?;
     let outcome = if group.sources.is_some() {
         let rows = group.rows(buckets)?;
         let mut made = strategy.encode(group, &rows, quant).map_err(|e| e.at(group.name()))?;
         if made.output_error.is_none() {
             made = guarded(made, group, &rows, settings.guard)?;
         }
-        (row.output_error, row.why) = (made.output_error, made.why);
+        (row.output_error, row.why, row.salient) = (made.output_error, made.why, made.salient.text());
         match made.encoded {
             Some(encoded) => {
                 row.error = Some(relative(&encoded, &rows));
@@ -181,7 +186,7 @@ fn guarded(made: Encoding, group: &Group, rows: &[f32], bound: f64) -> Result<En
     let wide = Quant { bits: 8, salient: 0, ..encoded.quant() };
     let again = Encoded::nearest(rows, group.n(), group.k, wide, &Fit::default())?;
     let encoded = (relative(&again, rows) <= bound).then_some(again);
-    Ok(Encoding { encoded, output_error: None, why })
+    Ok(Encoding { encoded, output_error: None, why, salient: Salient::default() })
 }
 
 /// Root of the squared error over the squared weights.

@@ -1,8 +1,9 @@
 //! Rounding to nearest. In: rows. Out: the codes nearest to them on each group's best grid. Promise: needs no data but the weights.
 
+use super::salient::{self, Minds};
 use super::{Encoding, Group, Strategy};
 use crate::error::Result;
-use crate::graph::quant::{Encoded, Fit, Quant};
+use crate::graph::quant::Quant;
 
 #[derive(Default)]
 pub struct Nearest {
@@ -19,6 +20,6 @@ impl Strategy for Nearest {
     }
 
     fn encode(&mut self, group: &Group, rows: &[f32], quant: Quant) -> Result<Encoding> {
-        Encoded::nearest(rows, group.n(), group.k, quant, &Fit::default()).map(Encoding::from)
+        salient::nearest(rows, (group.n(), group.k), quant, Minds::default()).map(Encoding::from)
     }
 }

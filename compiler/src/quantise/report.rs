@@ -20,6 +20,8 @@ pub struct Row {
     pub output_error: Option<f64>,
     /// Why it is stored otherwise than the settings say.
     pub why: String,
+    /// How many columns keep fp16 accuracy, and why these.
+    pub salient: String,
 }
 
 #[derive(Clone, Default, PartialEq, Debug)]
@@ -34,7 +36,8 @@ pub struct Report {
 impl Row {
     pub(super) fn new(group: &Group) -> Row {
         let (name, role, n, k) = (group.name(), group.role, group.n(), group.k);
-        Row { name, role, n, k, quant: None, error: None, output_error: None, why: String::new() }
+        let (why, salient) = (String::new(), String::new());
+        Row { name, role, n, k, quant: None, error: None, output_error: None, why, salient }
     }
 
     pub(super) fn store(&mut self, quant: Quant) {
@@ -98,7 +101,8 @@ impl Report {
             let layout = r.quant.map_or("rows_f16".into(), Quant::name);
             let percent = |e: Option<f64>| e.map_or("-".into(), |e| format!("{:.3} %", 100.0 * e));
             let (error, output) = (percent(r.error), percent(r.output_error));
-            let why = if r.why.is_empty() { String::new() } else { format!("  ({})", r.why) };
+            let said = [&r.why, &r.salient].into_iter().filter(|s| !s.is_empty());
+            let why: String = said.map(|s| format!("  ({s})")).collect();
             let _ = writeln!(
                 out,
                 "{:>8} {:>8}  {layout:20} {:>6.3} {error:>9} {output:>9}  {}{why}",

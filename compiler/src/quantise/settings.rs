@@ -18,6 +18,8 @@ pub struct Settings {
     pub table_bits: u8,
     pub table_group: u16,
     pub table_zero: ZeroName,
+    /// Columns of each matrix that keep fp16 accuracy; at most an eighth of them.
+    pub salient: u16,
     /// How codes are chosen; the best that is possible unless given.
     pub method: Option<Method>,
     /// A text to calibrate on, beside the manifest; one of the compiler's own unless given.
@@ -79,6 +81,7 @@ impl Default for Settings {
             table_bits: 8,
             table_group: 64,
             table_zero: ZeroName::Mid,
+            salient: 0,
             method: None,
             calibration: None,
             tokens: 4096,
@@ -89,7 +92,7 @@ impl Default for Settings {
 
 impl Settings {
     pub fn linear(&self) -> Quant {
-        Quant { bits: self.bits, group: self.group, zero: self.zero.into(), salient: 0 }
+        Quant { bits: self.bits, group: self.group, zero: self.zero.into(), salient: self.salient }
     }
 
     pub fn table(&self) -> Quant {

@@ -186,3 +186,54 @@ fn every_bucket_gets_the_same_codes_once() {
     assert_eq!(report.rows.len(), 3);
     assert_eq!(layouts(&buckets[0].graph), layouts(&buckets[1].graph));
 }
+
+#[test]
+fn salient_columns_are_shared_by_joined_parts_counted_by_the_report_and_never_of_a_table() {
+    let plain = quantised(tied(64), &Settings::default()).1;
+    let (graph, report) = quantised(tied(64), &Settings { salient: 4, ..Settings::default() });
+    assert_eq!(
+        layouts(&graph),
+        ["table q8_g64_mid", "gate q4_g64_min_s4", "up q4_g64_min_s4", "down q4_g32_min_s4", "head q8_g64_mid"]
+    );
+    let encoded = |name: &str| {
+        let value = graph.values.iter().position(|v| v.name == name).unwrap();
+        graph.constant(crate::graph::ValueId(value as u32)).unwrap().encoded().unwrap().clone()
+    };
+    let mut bytes = 0;
+    let mut count = |b: &[u8]| {
+        bytes += b.len();
+        Ok(())
+    };
+    // Parts of unlike columns cannot lie together.
+    crate::graph::quant::packed(&[&encoded("gate"), &encoded("up")], &mut count).unwrap();
+    assert_eq!(report.rows[1].bytes(), bytes);
+    assert_eq!(bytes - plain.rows[1].bytes(), 16 + 2 * 2 * 96 * 4, "column numbers and corrections");
+    assert!(report.rows[1].error < plain.rows[1].error);
+    assert!(report.text().contains("gate+up  (4 columns in fp16 had "), "{}", report.text());
+    assert!(report.settings.as_ref().unwrap().contains("q4_g64_min_s4") && !report.text().contains("table  ("));
+    assert_eq!(report.summary().unwrap().split_once(" bits").unwrap().1, " a weight in 3 matrices");
+}
+
+#[test]
+fn without_inputs_the_columns_of_the_largest_error_are_salient() {
+    let (n, k) = (16, 64);
+    // Columns 9 and 50 hold what no four bits can: all others lie on the grid.
+    let value =
+        |r: usize, c: usize| ((r * 7 + c * 5) % 16) as f32 * 0.0625 + if c == 9 || c == 50 { 0.03 } else { 0.0 };
+    let rows: Vec<f32> = (0..n * k).map(|i| value(i / k, i % k)).collect();
+    let quant = Quant { salient: 2, ..Settings::default().linear() };
+    let (encoded, salient) = salient::nearest(&rows, (n, k), quant, salient::Minds::default()).unwrap();
+    assert_eq!((salient.columns.as_slice(), salient.by_input), (&[9, 50][..], false));
+    assert!(relative(&encoded, &rows) < 1e-4, "{}", relative(&encoded, &rows));
+}
+
+#[test]
+fn more_than_an_eighth_of_the_columns_cannot_be_salient() {
+    let refused = |salient: u16| {
+        let settings = Settings { salient, ..Settings::default() };
+        run(&mut [bucket(tied(64))], &Lock::default(), &settings, &mut Nearest::default()).err().map(|e| e.to_string())
+    };
+    assert_eq!(refused(8), None);
+    let e = refused(9).unwrap();
+    assert!(e.contains("gate+up") && e.contains("salient is 9; 64 columns allow for 8 at most"), "{e}");
+}

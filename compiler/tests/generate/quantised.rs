@@ -85,16 +85,17 @@ fn by_eval(buckets: &[BucketGraph; 2], prompt: &[u32], tokens: &[u32]) -> Vec<Ve
 #[test]
 fn every_decoder_in_int4_gives_what_the_interpreter_makes_of_the_same_codes() {
     let mut wrong = vec![];
-    let mut quantised = 0;
-    // Alternating settings: all meanings of a code pass by, and tables of both widths.
+    let (mut quantised, mut corrected) = (0, 0);
+    // Alternating settings: all meanings of a code pass by, tables of both widths, and columns with corrections.
     let zeros = ["mid", "point", "min"];
     for (i, (path, prompt)) in exports().into_iter().enumerate() {
-        let text =
-            format!("group = 32\nzero = \"{}\"\ntable_bits = {}\n", zeros[i % 3], if i % 2 == 0 { 8 } else { 4 });
+        let (zero, table_bits, salient) = (zeros[i % 3], [8, 4][i % 2], [4, 0][i % 2]);
+        let text = format!("group = 32\nzero = \"{zero}\"\ntable_bits = {table_bits}\nsalient = {salient}\n");
         let settings: Settings = toml::from_str(&text).unwrap();
         let mut buckets = [("prefill", 4), ("decode", 1)].map(|(name, rows)| fused(&path, CONTEXT, name, rows));
         let report = quantise::run(&mut buckets, &Lock::default(), &settings, &mut Nearest::default()).unwrap();
         quantised += usize::from(report.rows.iter().any(|r| r.quant.is_some()));
+        corrected += usize::from(report.rows.iter().any(|r| r.quant.is_some_and(|q| q.salient == 4)));
         let mut engine = open(assembled(&buckets, CONTEXT, Precision::Int4));
         let got = generate(&mut engine, CONTEXT as u32, &prompt, 8);
         let tokens: Vec<u32> = got[..7].iter().map(|(t, _)| *t).collect();
@@ -111,4 +112,5 @@ fn every_decoder_in_int4_gives_what_the_interpreter_makes_of_the_same_codes() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     assert!(quantised >= 5, "only {quantised} of the exports have anything to quantise");
+    assert!(corrected >= 3, "only {corrected} of the exports have salient columns");
 }

@@ -4,7 +4,8 @@
 
 use super::moments::{Trust, factor};
 use crate::error::Result;
-use crate::graph::quant::{Encoded, Fit, Grid, Quant};
+use crate::graph::quant::{Encoded, Grid, Quant};
+use crate::quantise::salient::{self, Minds, Salient};
 use ndarray::linalg::general_mat_mul;
 use ndarray::{ArrayView2, ArrayViewMut2, Axis, Slice};
 
@@ -23,15 +24,32 @@ struct Plane<'a> {
     v: &'a [f32],
     /// Mean squares of the columns: how much an error counts when a grid is chosen.
     squares: &'a [f32],
+    /// Which columns are salient: no error is left there, and none need be made up for.
+    exact: &'a [bool],
 }
 
-/// Codes of `rows` [n][k] for inputs with the second moments `second` [k][k].
-pub fn compensate(rows: &[f32], n: usize, k: usize, quant: Quant, second: &[f32], trust: Trust) -> Result<Encoded> {
+/// What the inputs of a matrix are known by: second moments [k][k], and how far these are trusted.
+#[derive(Clone, Copy)]
+pub struct Known<'a> {
+    pub second: &'a [f32],
+    pub trust: Trust,
+}
+
+/// Codes of `rows` [n][k]. Salient columns are those that nearest codes miss most; a correction made after compensating would leave
+/// what other columns did for these in place.
+pub fn compensate(rows: &[f32], (n, k): (usize, usize), quant: Quant, inputs: Known) -> Result<(Encoded, Salient)> {
     quant.check(n, k)?;
+    let Known { second, trust } = inputs;
     let v: Vec<f32> = factor(trust.apply(second, k), k)?.into_iter().map(|v| v as f32).collect();
-    let squares: Vec<f32> = (0..k).map(|i| second[i * k + i]).collect();
-    let plane = Plane { k, quant, v: &v, squares: &squares };
-    let nearest = Encoded::nearest(rows, n, k, quant, &Fit { importance: &squares, ..Fit::default() })?.decode();
+    let mut squares: Vec<f32> = (0..k).map(|i| second[i * k + i]).collect();
+    let (nearest, salient) = salient::nearest(rows, (n, k), quant, Minds { grids: &squares, columns: &squares })?;
+    let nearest = nearest.decode();
+    let mut exact = vec![false; k];
+    for &c in &salient.columns {
+        exact[c as usize] = true;
+        squares[c as usize] = 0.0; // grids need not care
+    }
+    let plane = Plane { k, quant, v: &v, squares: &squares, exact: &exact };
     let threads = std::thread::available_parallelism().map_or(1, |t| t.get());
     let share = n.div_ceil(threads).max(1) * k;
     let parts: Vec<Rounded> = std::thread::scope(|scope| {
@@ -49,7 +67,8 @@ pub fn compensate(rows: &[f32], n: usize, k: usize, quant: Quant, second: &[f32]
         codes.extend(part.codes);
         grids.extend(part.grids);
     }
-    Encoded::from_codes(quant, n, k, &codes, grids)
+    let encoded = Encoded::from_codes(quant, n, k, &codes, grids)?.corrected(rows, &salient.columns)?;
+    Ok((encoded, salient))
 }
 
 impl Plane<'_> {
@@ -85,9 +104,11 @@ impl Plane<'_> {
         *grid = Grid::fit(self.quant, &wanted, &self.squares[from..from + row.len()]);
         let mut cost = 0.0;
         for i in 0..row.len() {
-            let x = row[i] + part.owed[i] / diagonal(i);
+            // What a correction makes exact is to be near the weight itself.
+            let owed = if self.exact[from + i] { 0.0 } else { part.owed[i] / diagonal(i) };
+            let x = row[i] + owed;
             codes[i] = grid.code(self.quant, x);
-            let error = row[i] - grid.value(self.quant, codes[i]);
+            let error = if self.exact[from + i] { 0.0 } else { row[i] - grid.value(self.quant, codes[i]) };
             part.errors[i] = error;
             cost += f64::from(part.owed[i] + error * diagonal(i)).powi(2);
             let v = &self.v[(from + i) * k + from..][..row.len()];

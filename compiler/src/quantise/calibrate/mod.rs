@@ -8,12 +8,14 @@ mod moments;
 mod tests;
 mod walk;
 
+use super::salient::{self, Minds};
 use super::settings::Method;
-use super::{Encoding, Group, Role, Strategy};
+use super::{Encoding, Group, Role, Salient, Strategy};
 use crate::error::{Error, Result};
-use crate::graph::quant::{Encoded, Fit, Quant, Zero};
+use crate::graph::quant::{Encoded, Quant, Zero};
 use crate::graph::{Graph, Tensor};
 use crate::plan::BucketGraph;
+use compensate::{Known, compensate};
 use ndarray::ArrayView2;
 use ndarray::linalg::general_mat_mul;
 use walk::Walk;
@@ -79,17 +81,19 @@ impl Calibrated {
     }
 
     /// Codes in `quant`, and their output error.
-    fn codes(&self, group: &Group, rows: &[f32], quant: Quant, inputs: &Inputs) -> Result<(Encoded, f64)> {
-        let (n, k) = (group.n(), group.k);
-        let encoded = match self.method {
+    fn codes(&self, group: &Group, rows: &[f32], quant: Quant, inputs: &Inputs) -> Result<(Encoded, Salient, f64)> {
+        let (n, k, columns) = (group.n(), group.k, inputs.importance.as_slice());
+        let (encoded, salient) = match self.method {
             Method::Gptq if quant.bits == 4 && group.role == Role::Linear => {
-                compensate::compensate(rows, n, k, quant, &moments::second(&inputs.x, k), TRUST)?
+                let second = moments::second(&inputs.x, k);
+                compensate(rows, (n, k), quant, Known { second: &second, trust: TRUST })?
             }
-            Method::Nearest => Encoded::nearest(rows, n, k, quant, &Fit::default())?,
-            _ => Encoded::nearest(rows, n, k, quant, &Fit { importance: &inputs.importance, ..Fit::default() })?,
+            // The codes mind no inputs; the choice of columns does.
+            Method::Nearest => salient::nearest(rows, (n, k), quant, Minds { grids: &[], columns })?,
+            _ => salient::nearest(rows, (n, k), quant, Minds { grids: columns, columns })?,
         };
         let error = output_error(&inputs.sample(k), k, rows, &encoded.decode());
-        Ok((encoded, error))
+        Ok((encoded, salient, error))
     }
 }
 
@@ -116,23 +120,23 @@ impl Strategy for Calibrated {
 
     fn encode(&mut self, group: &Group, rows: &[f32], quant: Quant) -> Result<Encoding> {
         let Some(inputs) = self.inputs(group, quant)? else {
-            let encoded = Encoded::nearest(rows, group.n(), group.k, quant, &Fit::default())?;
-            self.settle(group, &encoded);
-            return Ok(Encoding::from(encoded));
+            let made = salient::nearest(rows, (group.n(), group.k), quant, Minds::default())?;
+            self.settle(group, &made.0);
+            return Ok(Encoding::from(made));
         };
-        let (mut encoded, first) = self.codes(group, rows, quant, &inputs)?;
+        let (mut encoded, mut salient, first) = self.codes(group, rows, quant, &inputs)?;
         let (mut error, mut why) = (first, String::new());
         if first > self.guard && quant.bits < 8 {
-            let finer = Quant { bits: 8, zero: Zero::Mid, ..quant };
-            (encoded, error) = self.codes(group, rows, finer, &inputs)?;
+            let finer = Quant { bits: 8, zero: Zero::Mid, salient: 0, ..quant };
+            (encoded, salient, error) = self.codes(group, rows, finer, &inputs)?;
             why = format!("4 bits leave an output error of {:.1} %", 100.0 * first);
         }
         if error > self.guard {
             why = format!("{} bits leave an output error of {:.1} %", encoded.quant().bits, 100.0 * error);
-            return Ok(Encoding { encoded: None, output_error: None, why });
+            return Ok(Encoding { encoded: None, output_error: None, why, salient: Salient::default() });
         }
         self.settle(group, &encoded);
-        Ok(Encoding { encoded: Some(encoded), output_error: Some(error), why })
+        Ok(Encoding { encoded: Some(encoded), output_error: Some(error), why, salient })
     }
 }
 

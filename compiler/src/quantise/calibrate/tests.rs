@@ -1,6 +1,7 @@
 use super::moments::{Trust, factor, second, squares};
 use super::*;
 use crate::graph::eval::{self, Array};
+use crate::graph::quant::Fit;
 use crate::graph::{Def, Graph, ValueId, parse, verify};
 use crate::plan::Lock;
 use crate::quantise::{Report, Settings, choose, run};
@@ -74,7 +75,7 @@ fn compensating_is_never_worse_than_the_nearest_in_its_own_measure_and_mostly_fa
             let fit = Fit { importance: &squares(&x, k), ..Fit::default() };
             let nearest = Encoded::nearest(&w, n, k, q, &fit).unwrap().decode();
             let trust = Trust { shrink: 0.0, damp: 1e-6 };
-            let best = compensate::compensate(&w, n, k, q, &h, trust).unwrap().decode();
+            let best = compensate(&w, (n, k), q, Known { second: &h, trust }).unwrap().0.decode();
             for r in 0..n {
                 let of = |got: &[f32]| output_error(&x, k, &w[r * k..][..k], &got[r * k..][..k]);
                 assert!(of(&best) <= of(&nearest) * (1.0 + 1e-3), "{zero:?} {group} row {r}");
@@ -91,7 +92,7 @@ fn what_lies_on_a_grid_stays_as_it_is() {
     let w: Vec<f32> = (0..n * k).map(|i| ((i * 7 + i / 64) % 16) as f32 * 0.0625 - 0.5).collect();
     let h = second(&inputs(50, k), k);
     for trust in [Trust { shrink: 0.0, damp: 0.01 }, TRUST] {
-        let got = compensate::compensate(&w, n, k, quant(32, Zero::Min), &h, trust).unwrap().decode();
+        let got = compensate(&w, (n, k), quant(32, Zero::Min), Known { second: &h, trust }).unwrap().0.decode();
         assert_eq!(got, w);
     }
 }
@@ -101,7 +102,8 @@ fn without_correlations_compensating_is_rounding_to_nearest() {
     let (n, k) = (8, 64);
     let (x, w) = (inputs(50, k), random(n * k, 3));
     let trust = Trust { shrink: 1.0, damp: 0.0 };
-    let got = compensate::compensate(&w, n, k, quant(64, Zero::Min), &second(&x, k), trust).unwrap();
+    let known = Known { second: &second(&x, k), trust };
+    let (got, _) = compensate(&w, (n, k), quant(64, Zero::Min), known).unwrap();
     let fit = Fit { importance: &squares(&x, k), ..Fit::default() };
     let nearest = Encoded::nearest(&w, n, k, quant(64, Zero::Min), &fit).unwrap();
     assert!(output_error(&x, k, &got.decode(), &nearest.decode()) < 1e-6);
@@ -244,7 +246,8 @@ fn a_layer_is_calibrated_on_what_the_quantised_layers_before_it_give() {
     let value = graph.nodes[down].input(1).unwrap();
     let rows: Vec<f32> = bytemuck::pod_collect_to_vec::<_, f32>(graph.constant(value).unwrap().bytes().unwrap());
     let rows: Vec<f32> = rows.into_iter().map(|v| half::f16::from_f32(v).to_f32()).collect();
-    let want = compensate::compensate(&rows, 64, 128, quant(64, Zero::Min), &second(&x, 128), TRUST).unwrap().decode();
+    let known = Known { second: &second(&x, 128), trust: TRUST };
+    let want = compensate(&rows, (64, 128), quant(64, Zero::Min), known).unwrap().0.decode();
     let codes: Vec<f32> = bytemuck::pod_collect_to_vec(got.constant(value).unwrap().bytes().unwrap());
     assert_eq!(codes, want);
 }
@@ -328,4 +331,79 @@ fn a_table_of_four_bits_is_measured_on_the_head_s_inputs_and_guarded_too() {
     assert!(four.output_error.is_some_and(|e| e > 0.01 && e < 0.2), "{four:?}");
     let eight = row(&Settings { guard: four.output_error.unwrap() * 0.9, ..settings });
     assert_eq!(eight.quant.map(|q| q.bits), Some(8), "{eight:?}");
+}
+
+#[test]
+fn two_columns_of_large_inputs_are_the_salient_ones_and_their_error_is_gone() {
+    let (n, k) = (24, 128);
+    let size = |c: usize| if c == 17 || c == 90 { 30.0 } else { 1.0 };
+    let x: Vec<f32> = random(600 * k, 6).into_iter().enumerate().map(|(i, v)| v * size(i % k)).collect();
+    let (w, second, squares) = (random(n * k, 9), second(&x, k), squares(&x, k));
+    let codes = |method, salient| {
+        let quant = Quant { salient, ..quant(64, Zero::Min) };
+        match method {
+            Method::Gptq => compensate(&w, (n, k), quant, Known { second: &second, trust: TRUST }),
+            Method::Weighted => salient::nearest(&w, (n, k), quant, Minds { grids: &squares, columns: &squares }),
+            Method::Nearest => salient::nearest(&w, (n, k), quant, Minds { grids: &[], columns: &squares }),
+        }
+    };
+    for method in [Method::Nearest, Method::Weighted, Method::Gptq] {
+        let (plain, (got, chosen)) = (codes(method, 0).unwrap().0.decode(), codes(method, 2).unwrap());
+        assert!(chosen.by_input && chosen.columns.len() == 2);
+        // What is left when the two columns of the plain codes are made exact.
+        let made_exact = |i: usize| chosen.columns.contains(&((i % k) as u32));
+        let exact = plain.iter().zip(&w).enumerate().map(|(i, (p, w))| if made_exact(i) { *w } else { *p });
+        let exact: Vec<f32> = exact.collect();
+        let [before, left, got] = [&plain, &exact, &got.decode()].map(|q| output_error(&x, k, &w, q));
+        assert!(got < 1.02 * left && left < before, "{method:?}: {before}, {left}, {got}");
+        // Grids that mind inputs already serve these two columns; others may have more of the error.
+        if method == Method::Nearest {
+            assert_eq!(chosen.columns, [17, 90]);
+            assert!(got < 0.5 * before, "{before}, {got}");
+        }
+    }
+}
+
+#[test]
+fn compensating_knows_which_columns_are_salient() {
+    let (n, k) = (24, 128);
+    let (x, w) = (inputs(600, k), random(n * k, 9));
+    let (second, squares) = (second(&x, k), squares(&x, k));
+    let known = Known { second: &second, trust: Trust { shrink: 0.0, damp: 1e-6 } };
+    let quant = |salient| Quant { salient, ..quant(64, Zero::Min) };
+    let (best, chosen) = compensate(&w, (n, k), quant(4), known).unwrap();
+    let minds = Minds { grids: &squares, columns: &squares };
+    let (nearest, same) = salient::nearest(&w, (n, k), quant(4), minds).unwrap();
+    assert_eq!(chosen.columns, same.columns);
+    let late = compensate(&w, (n, k), quant(0), known).unwrap().0.decode();
+    let late = late.iter().zip(&w).enumerate().map(
+        |(i, (q, w))| {
+            if chosen.columns.contains(&((i % k) as u32)) { *w } else { *q }
+        },
+    );
+    let of = |got: &[f32]| output_error(&x, k, &w, got);
+    let (best, nearest, late) = (of(&best.decode()), of(&nearest.decode()), of(&late.collect::<Vec<_>>()));
+    assert!(best < 0.8 * nearest && best < 0.8 * late, "{best}, nearest {nearest}, corrected afterwards {late}");
+}
+
+#[test]
+fn a_salient_column_may_spare_a_matrix_its_eight_bits() {
+    // As where the guard is passed: one column of small weights carries nearly all of the output.
+    let mut graph = decoder(60.0);
+    for name in ["gate", "up"] {
+        let value = graph.values.iter_mut().find(|v| v.name == name).unwrap();
+        let Def::Const(tensor) = &mut value.def else { unreachable!() };
+        let mut w: Vec<f32> = bytemuck::pod_collect_to_vec(tensor.bytes().unwrap());
+        w.iter_mut().skip(5).step_by(64).for_each(|w| *w *= 0.02);
+        *tensor = Tensor::f32(&[128, 64], &w);
+    }
+    let row = |salient| {
+        let settings = Settings { guard: 0.12, salient, ..Settings::default() };
+        let report = quantised(graph.clone(), &settings, Method::Nearest, tokens(40)).1;
+        report.rows.into_iter().find(|r| r.name == "gate+up").unwrap()
+    };
+    let (without, with) = (row(0), row(1));
+    assert_eq!([&without, &with].map(|r| r.quant.map(Quant::name).unwrap()), ["q8_g64_mid", "q4_g64_min_s1"]);
+    assert!(with.output_error < Some(0.12) && with.why.is_empty(), "{with:?}");
+    assert!(with.salient.contains("error over the inputs") && without.salient.is_empty(), "{with:?}");
 }

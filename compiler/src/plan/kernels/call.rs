@@ -6,10 +6,8 @@ use crate::graph::quant::{Quant, Zero};
 use crate::graph::{DType, Graph, Node, ValueId};
 use crate::plan::{Call, Layout, Operand, Packing, Part, Precision, Storage};
 use onnxcast_runtime::program::{Kernel, Text};
+use onnxcast_runtime::step::MAX_ARGS;
 use std::fmt::Display;
-
-/// Most addresses in a push-constant block of 128 bytes.
-const MAX_ARGS: usize = 16;
 
 /// Most workgroups on one axis of a grid (the Vulkan minimum, and what lavapipe has).
 pub(super) const MAX_GROUPS: usize = 65_535;

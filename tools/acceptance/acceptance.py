@@ -45,7 +45,8 @@ def say(text: str) -> None:
 def make(out: str, preset: str, seed: int) -> None:
     cfg = config.DECODERS[preset]
     flags = argparse.Namespace(dtype="fp32", logits_dtype=None, format="optimum", attn="eager", shapes="trace", block=32,
-                               zp="uint8", direct_int4=False, float_head=False, batch="batch_size", dry_run=False)
+                               zp="uint8", direct_int4=False, float_head=False, batch="batch_size", dry_run=False,
+                               graph_only=False)
     cli.decode_files(out, Rounded(seed, cfg.tied), cfg, flags)
 
 

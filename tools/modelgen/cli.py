@@ -23,27 +23,32 @@ def report(path: str, m: onnx.ModelProto, seconds: float) -> None:
           f"{data:,} bytes external, {seconds:.1f} s")
 
 
-def emit(out: str, file: str, opset: int, contrib: bool, dry: bool, build) -> None:
+def emit(out: str, file: str, opset: int, contrib: bool, mode: str, build) -> None:
+    """mode: "all"; "graph" (the data file is named and not written); "none" (a dry run)."""
     start = time.time()
     path = os.path.join(out, file)
     if os.path.exists(path):
         os.remove(path)
-    data = ExternalData(path + ".data", dry)
+    data = ExternalData(path + ".data", mode != "all")
     g = Graph("main_graph", opset, data, contrib=contrib)
     build(g)
     data.close()
     m = g.model()
-    if data.size == 0 and not dry:
+    if data.size == 0 and mode == "all":
         os.remove(data.path)
-    if not dry:
+    if mode != "none":
         with open(path, "wb") as f:
             f.write(m.SerializeToString(deterministic=True))
-        if not contrib:  # the checker does not know onnxruntime's own operators
-            onnx.checker.check_model(path)
+    if mode == "all" and not contrib:  # the checker does not know onnxruntime's own operators
+        onnx.checker.check_model(path)
     report(file, m, time.time() - start)
-    if dry:
-        print(f"  dry run; the data file would have {data.size:,} bytes")
+    if mode != "all":
+        print(f"  no data written; the file would have {data.size:,} bytes")
     print("  " + ", ".join(f"{k}:{v}" for k, v in sorted(Counter(n.op_type for n in m.graph.node).items())))
+
+
+def writing(a) -> str:
+    return "none" if a.dry_run else "graph" if a.graph_only else "all"
 
 
 def decode_files(out: str, weights, cfg, a) -> None:
@@ -54,10 +59,10 @@ def decode_files(out: str, weights, cfg, a) -> None:
                   direct_int4=a.direct_int4, float_head=a.float_head,
                   batch=int(a.batch) if a.batch.isdigit() else a.batch)
     if a.format in ("genai", "genai-float"):
-        emit(out, "model.onnx", OPSET_GENAI, True, a.dry_run,
+        emit(out, "model.onnx", OPSET_GENAI, True, writing(a),
              lambda g: genai.build_genai_decoder(g, weights, cfg, opt, a.quantized_embedding))
     else:
-        emit(out, "model.onnx", OPSET_PLAIN, linear == "q4", a.dry_run,
+        emit(out, "model.onnx", OPSET_PLAIN, linear == "q4", writing(a),
              lambda g: decoder.build_text_decoder(g, weights, cfg, opt))
     tokenizer.dump(os.path.join(out, "config.json"), cfg.hf_config(a.dtype))
     tokenizer.dump(os.path.join(out, "generation_config.json"), cfg.generation_config())
@@ -101,9 +106,9 @@ def cmd_vlm(a) -> None:
         w = GgufTextRandomVision(GgufWeights(a.gguf), w)
     os.makedirs(a.out, exist_ok=True)
     opt = Options(dtype=a.dtype, logits_dtype="fp32", attn=a.attn, shapes=a.shapes)
-    emit(a.out, "vision.onnx", OPSET_PLAIN, False, a.dry_run, lambda g: vlm.build_vision(g, w, cfg, opt))
-    emit(a.out, "embed.onnx", OPSET_PLAIN, False, a.dry_run, lambda g: vlm.build_embed(g, w, cfg, opt))
-    emit(a.out, "decoder.onnx", OPSET_PLAIN, False, a.dry_run,
+    emit(a.out, "vision.onnx", OPSET_PLAIN, False, writing(a), lambda g: vlm.build_vision(g, w, cfg, opt))
+    emit(a.out, "embed.onnx", OPSET_PLAIN, False, writing(a), lambda g: vlm.build_embed(g, w, cfg, opt))
+    emit(a.out, "decoder.onnx", OPSET_PLAIN, False, writing(a),
          lambda g: decoder.build_embeds_decoder(g, w, cfg.text, opt))
     tokenizer.dump(os.path.join(a.out, "config.json"), cfg.hf_config(a.dtype))
     tokenizer.dump(os.path.join(a.out, "generation_config.json"), cfg.text.generation_config())
@@ -214,6 +219,7 @@ def float_flags(s) -> None:
     s.add_argument("--attn", choices=["eager", "sdpa"], default="eager")
     s.add_argument("--shapes", choices=["trace", "slim"], default="trace")
     s.add_argument("--dry-run", action="store_true")
+    s.add_argument("--graph-only", action="store_true", help="write the graphs, not their weights")
 
 
 def run_flags(s, max_new: int) -> None:

@@ -1,6 +1,6 @@
 """Golden files: what a reference gave for a model, step by step (format: docs/golden.md).
 
-  golden.py run DIR --prompt TEXT...       records a greedy run of DIR/model.onnx in onnxruntime
+  golden.py run DIR --prompt TEXT...       records a greedy run of DIR/model.onnx (or vision, embed and decoder) in onnxruntime
   golden.py import RUNS.json STEPS.npz     takes a recorded reference: prompts and tokens from RUNS, logits from STEPS
   golden.py check DIR GOLDEN               runs DIR/model.onnx in onnxruntime against a golden file
   golden.py ppl DIR TEXT --window N        perplexity of a text in onnxruntime, in windows that do not overlap
@@ -65,12 +65,26 @@ def top_of(logits: np.ndarray) -> dict:
     return step_row(ids, logits[ids], logits.max() + np.log(np.exp(logits - logits.max()).sum()))
 
 
+def reader(folder: str):
+    """Gives a decoder that has read nothing, as often as it is called."""
+    whole = os.path.join(folder, "model.onnx")
+    if os.path.exists(whole):
+        session = run.session(whole)
+        return lambda: run.Decoder(session)
+    looker = run.Looker(folder)
+
+    def fresh():
+        looker.forget()
+        return looker
+    return fresh
+
+
 def cmd_run(a) -> None:
     tok, eos = run.load_dir(a.dir)
-    session, cases = run.session(os.path.join(a.dir, "model.onnx")), []
+    decoder, cases, template = reader(a.graphs or a.dir), [], run.smolvlm if a.smolvlm else run.chatml
     for prompt in a.prompt:
-        ids = tok.encode(run.chatml(prompt, a.system), add_special_tokens=False).ids
-        tokens, logits = run.greedy_logits(session, ids, a.max_new, eos)
+        ids = tok.encode(template(prompt, a.system), add_special_tokens=False).ids
+        tokens, logits = run.greedy_logits(decoder(), ids, a.max_new, eos)
         text = tok.decode(tokens, skip_special_tokens=True)
         cases.append(case(prompt, ids, tokens, text, eos, [top_of(row) for row in logits]))
     write(a.out, a.precision, "onnxruntime, greedy", cases)
@@ -92,9 +106,9 @@ def cmd_check(a) -> None:
     """Greedy tokens up to the first near tie; logits teacher-forced on every step."""
     golden = json.loads(Path(a.golden).read_text(encoding="utf-8"))
     assert golden["format"] == FORMAT, golden["format"]
-    session, worst = run.session(os.path.join(a.dir, "model.onnx")), 0.0
+    decoder, worst = reader(a.dir), 0.0
     for c in golden["cases"]:
-        rows = run.forced_logits(session, c["prompt_ids"], c["tokens"])
+        rows = run.forced_logits(decoder(), c["prompt_ids"], c["tokens"])
         for i, (row, s) in enumerate(zip(rows, c["steps"], strict=True)):
             worst = max(worst, float(np.abs(row[s["ids"]] - s["logits"]).max()))
             if int(row.argmax()) != c["tokens"][i] and c["margins"][i] >= a.bound:
@@ -125,6 +139,8 @@ def main() -> None:
     s.add_argument("dir")
     s.add_argument("--prompt", action="append", required=True)
     s.add_argument("--system")
+    s.add_argument("--graphs", help="where the graphs are, if not in DIR")
+    s.add_argument("--smolvlm", action="store_true", help="SmolVLM2's template instead of ChatML")
     s.add_argument("--max-new", type=int, default=32)
     s.set_defaults(fn=cmd_run)
     t = sub.add_parser("import")

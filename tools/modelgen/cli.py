@@ -90,6 +90,11 @@ def cmd_tokenizer(a) -> None:
     tokenizer.from_gguf(GgufWeights(a.gguf), a.out, a.kind == "smolvlm2")
 
 
+def cmd_toy_tokenizer(a) -> None:
+    os.makedirs(a.out, exist_ok=True)
+    tokenizer.toy_smolvlm(a.out, a.vocab, a.image)
+
+
 def cmd_decoder(a) -> None:
     cfg = config.with_layers(config.DECODERS[a.preset], a.layers)
     decode_files(a.out, RandomWeights(a.seed, cfg.tied), cfg, a)
@@ -254,6 +259,12 @@ def add_real(sub) -> None:
 
 def add_random(sub) -> None:
     """Commands that write a preset architecture."""
+    s = sub.add_parser("toy-tokenizer", help="a byte tokenizer with SmolVLM2's specials and template")
+    s.add_argument("--vocab", type=int, required=True)
+    s.add_argument("--image", type=int, required=True, help="the token that stands for a row of a picture")
+    s.add_argument("--out", required=True)
+    s.set_defaults(fn=cmd_toy_tokenizer)
+
     s = sub.add_parser("decoder", help="random weights, preset architecture")
     s.add_argument("--preset", choices=sorted(config.DECODERS), required=True)
     s.add_argument("--seed", type=int, default=0)

@@ -117,7 +117,7 @@ def write(out: str, names: list[str] | None = None) -> None:
     for name in names or STYLES:
         path = os.path.join(out, f"{name}.onnx")
         onnx.checker.check_model(path)
-        tokens, rows = run.greedy_logits(run.session(path), PROMPT, STEPS, set())
+        tokens, rows = run.greedy_logits(run.Decoder(run.session(path)), PROMPT, STEPS, set())
         logits = [[round(float(x), 4) for x in row] for row in rows]
         with open(os.path.join(out, f"{name}.json"), "w") as f:
             json.dump({"prompt": PROMPT, "tokens": tokens, "logits": logits}, f, separators=(",", ":"))

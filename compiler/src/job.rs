@@ -133,6 +133,10 @@ impl Job {
             Some(Err(_)) if wish.without_weights => None,
             other => other.transpose().map_err(|e| without(wish, &manifest, e))?,
         };
+        if let Some(name) = manifest.picture.as_ref().and_then(|p| p.preprocessor.clone()) {
+            let file = folders.find(&name).and_then(|p| read(&p)).map_err(|e| without(wish, &manifest, e))?;
+            manifest.fill_picture(&file).map_err(|e| e.at(name))?;
+        }
         let golden = manifest.golden.as_ref().map(|g| golden(&manifest, g)).transpose()?;
         let lock_path = lock_path(wish, &home);
         let lock = match &lock_path {
@@ -220,6 +224,7 @@ fn as_it_stands(m: &mut Manifest, dims: &Bindings, precision: Option<Precision>)
     m.kv = None;
     m.context = None;
     m.text = None;
+    m.picture = None;
     m.golden = None;
     let graph = m.buckets.first().map(|b| b.graph.clone()).unwrap_or_default();
     m.graphs.retain(|name, _| *name == graph);

@@ -6,9 +6,11 @@ use crate::error::{Error, Result};
 use crate::graph::{print, verify};
 use crate::import::{self, Options};
 use crate::job::Job;
+use crate::manifest::{Law, Manifest, Picture};
 use crate::passes::{self, Log};
 use crate::plan::{self, BucketGraph, Plan, Precision, Request, Shaders};
 use crate::quantise::{self, Report};
+use onnxcast_runtime::program::Program;
 
 /// What compiling gives.
 #[derive(Debug)]
@@ -148,8 +150,21 @@ pub fn emit(job: &Job, plan: &Plan, graphs: &str) -> Result<Vec<emit::File>> {
             precision: m.precision.name(),
             manifest: &job.shown,
             text,
+            picture: picture(m, &plan.program)?,
             golden: job.golden.as_deref(),
             graphs,
         },
     )
+}
+
+/// What is done to a picture, as the input of its bucket asks.
+fn picture<'a>(m: &'a Manifest, program: &Program) -> Result<Option<(&'a Picture, Law)>> {
+    let Some(picture) = &m.picture else { return Ok(None) };
+    let bucket = program.buckets.iter().find(|b| *b.name == picture.bucket);
+    let inputs: Vec<&[u32]> = bucket.iter().flat_map(|b| b.inputs.iter()).map(|port| &*port.shape).collect();
+    let [input] = inputs.as_slice() else {
+        let what = format!("'{}' takes {} arrays; one, of pixels, is wanted", picture.bucket, inputs.len());
+        return Err(Error::new("manifest", what).at("key 'picture.bucket'"));
+    };
+    Ok(Some((picture, picture.law(input)?)))
 }

@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::graph::eval::{Array, Values};
 use crate::graph::{DType, Def, Tensor, Ty, parse};
 use crate::job::{Job, LOCK, TextFiles, Wish};
-use crate::manifest::{Bucket, Manifest};
+use crate::manifest::{Bucket, Manifest, Picture};
 use crate::output::{self, LOCK_MARK};
 use crate::pipeline::BUCKET;
 use crate::plan::{self, BucketGraph, Layout, Lock, Precision, Request, Shaders, scope};
@@ -79,6 +79,7 @@ impl Recast {
             graphs: BTreeMap::new(),
             buckets: self.buckets.iter().map(bucket).collect(),
             text: None,
+            picture: card.picture,
             golden: None,
             sources: BTreeMap::new(),
             folder: None,
@@ -224,6 +225,7 @@ struct Card {
     licence: String,
     stops: Option<Vec<u32>>,
     system: Option<String>,
+    picture: Option<Picture>,
 }
 
 type Texts = (Card, Option<TextFiles>, Option<Vec<u8>>);
@@ -252,6 +254,7 @@ fn of_manifest(project: &Path, name: &str) -> Result<Texts> {
         bad(what).hint(format!("keep the pool in generated/{name}, or compile {name} once"))
     })?;
     let m = job.manifest;
-    let card = Card { title: m.title, source: m.source, licence: m.licence, stops: None, system: None };
+    let card =
+        Card { title: m.title, source: m.source, licence: m.licence, stops: None, system: None, picture: m.picture };
     Ok((card, job.text, job.golden))
 }

@@ -2,6 +2,7 @@
 //! interpreted before it is used, and nothing here knows a particular model.
 
 use crate::program::Program;
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use vulkano::device::Device;
 use vulkano::shader::ShaderModule;
@@ -25,6 +26,8 @@ pub struct Model {
     pub card: Card,
     /// Present when the model takes text.
     pub text: Option<Text>,
+    /// Present when the model looks at pictures.
+    pub picture: Option<Picture>,
     /// Golden file (JSON, docs/golden.md) for `verify`, where the manifest names one.
     pub golden: Option<&'static str>,
 }
@@ -50,6 +53,41 @@ pub struct Text {
     pub stops: &'static [u32],
     /// Default system prompt; none leaves it to the template.
     pub system: Option<&'static str>,
+}
+
+/// What becomes of a picture: its pixels, and its place in a prompt.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Picture {
+    /// Of the tower's input.
+    pub height: u32,
+    pub width: u32,
+    pub resample: Resample,
+    /// A channel's value of 0 to 255 becomes `(value * rescale - mean) / std`.
+    pub rescale: f32,
+    pub mean: [f32; 3],
+    pub std: [f32; 3],
+    /// Stands for one row of a picture in a prompt.
+    pub token: Token,
+    /// Text around the rows of a picture.
+    pub before: &'static str,
+    pub after: &'static str,
+}
+
+/// How pictures are resized: the filters of Pillow under their names.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Resample {
+    Nearest,
+    Bilinear,
+    Bicubic,
+    Lanczos,
+}
+
+/// A token by its text, of which the tokenizer makes one token, or by its id.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Token {
+    Text(&'static str),
+    Id(u32),
 }
 
 /// The module of one form of a kernel: its name, then what `vulkano_shaders::shader!` takes, GLSL with its defines or SPIR-V.

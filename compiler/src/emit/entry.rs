@@ -2,12 +2,14 @@
 //! included; weights never are.
 
 use super::{Assets, File};
-use proc_macro2::TokenStream;
-use quote::quote;
+use crate::manifest::{Law, Token};
+use proc_macro2::{Literal, TokenStream};
+use quote::{format_ident, quote};
 
 pub fn tokens(assets: &Assets) -> TokenStream {
     let Assets { title, source, licence, precision, .. } = assets;
     let text = text(assets);
+    let (types, picture) = picture(assets);
     let golden = match assets.golden {
         Some(_) => quote!(Some(include_str!("assets/golden.json"))),
         None => quote!(None),
@@ -19,7 +21,7 @@ pub fn tokens(assets: &Assets) -> TokenStream {
         mod kernels;
         mod program;
 
-        use onnxcast_runtime::model::{Card, Model, Text};
+        use onnxcast_runtime::model::{Card, Model, #types Text};
         use std::process::ExitCode;
 
         static MODEL: Model = Model {
@@ -27,6 +29,7 @@ pub fn tokens(assets: &Assets) -> TokenStream {
             kernels: kernels::LOADERS,
             card: Card { title: #title, source: #source, licence: #licence, precision: #precision },
             text: #text,
+            picture: #picture,
             golden: #golden,
         };
 
@@ -47,7 +50,7 @@ fn text(assets: &Assets) -> TokenStream {
         Some(_) => quote!(Some(include_str!("assets/chat_template.jinja"))),
         None => quote!(None),
     };
-    let stops = text.stops.iter().map(|s| proc_macro2::Literal::u32_unsuffixed(*s));
+    let stops = text.stops.iter().map(|s| Literal::u32_unsuffixed(*s));
     let system = match text.system {
         Some(s) => quote!(Some(#s)),
         None => quote!(None),
@@ -63,16 +66,52 @@ fn text(assets: &Assets) -> TokenStream {
     }
 }
 
+/// What it needs of `model`, and the value.
+fn picture(assets: &Assets) -> (TokenStream, TokenStream) {
+    let Some((picture, law)) = &assets.picture else { return (quote!(), quote!(None)) };
+    let Law { height, width, resample, rescale, mean, std } = law;
+    let number = |x: &f32| Literal::f32_unsuffixed(*x);
+    let edges = [height, width].map(|n| Literal::u32_unsuffixed(*n));
+    let [height, width] = edges;
+    let resample = format_ident!("{resample:?}");
+    let (rescale, mean, std) = (number(rescale), mean.iter().map(number), std.iter().map(number));
+    let token = match &picture.token {
+        Token::Text(text) => quote!(Token::Text(#text)),
+        Token::Id(id) => {
+            let id = Literal::u32_unsuffixed(*id);
+            quote!(Token::Id(#id))
+        }
+    };
+    let (before, after) = (&picture.before, &picture.after);
+    let value = quote! {
+        Some(Picture {
+            height: #height,
+            width: #width,
+            resample: Resample::#resample,
+            rescale: #rescale,
+            mean: [#(#mean),*],
+            std: [#(#std),*],
+            token: #token,
+            before: #before,
+            after: #after,
+        })
+    };
+    (quote!(Picture, Resample, Token,), value)
+}
+
 /// What else `main.rs` says of the model, for tools: `onnxcast quantize` reads it.
 pub const CARD: &str = "card.json";
 
 /// The files that `main.rs` includes, and the card.
 pub fn assets(assets: &Assets) -> Vec<File> {
     let text = assets.text.as_ref();
-    let card = serde_json::json!({
+    let mut card = serde_json::json!({
         "title": assets.title, "source": assets.source, "licence": assets.licence,
         "stops": text.map(|t| t.stops), "system": text.and_then(|t| t.system),
     });
+    if let Some((picture, _)) = &assets.picture {
+        card["picture"] = serde_json::json!(picture);
+    }
     let card = format!("{card:#}\n").into_bytes();
     [
         (CARD, Some(card.as_slice())),
@@ -84,4 +123,43 @@ pub fn assets(assets: &Assets) -> Vec<File> {
     .into_iter()
     .filter_map(|(name, bytes)| Some((format!("assets/{name}").into(), bytes?.to_vec())))
     .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::manifest::Picture;
+    use onnxcast_runtime::model::Resample;
+
+    #[test]
+    fn a_picture_is_printed_with_every_value_and_kept_in_the_card() {
+        let toml = "bucket = \"vision\"\nmost = 4\ntoken = \"<image>\"\nbefore = \"<b>\"\nresample = \"lanczos\"";
+        let picture: Picture = toml::from_str(toml).unwrap();
+        let law = Law {
+            height: 4,
+            width: 6,
+            resample: Resample::Lanczos,
+            rescale: 1.0 / 255.0,
+            mean: [0.5; 3],
+            std: [0.5, 0.25, 1.0],
+        };
+        let assets = Assets {
+            title: "",
+            source: "",
+            licence: "",
+            precision: "",
+            manifest: "",
+            text: None,
+            picture: Some((&picture, law)),
+            golden: None,
+            graphs: "",
+        };
+        let printed = tokens(&assets).to_string().replace(' ', "");
+        let value = "picture:Some(Picture{height:4,width:6,resample:Resample::Lanczos,rescale:0.003921569,mean:[0.5,0.5,0.5],\
+            std:[0.5,0.25,1.0],token:Token::Text(\"<image>\"),before:\"<b>\",after:\"\",})";
+        assert!(printed.contains(value), "{printed}");
+        assert!(printed.contains("model::{Card,Model,Picture,Resample,Token,Text}"), "{printed}");
+        let card: serde_json::Value = serde_json::from_slice(&super::assets(&assets)[0].1).unwrap();
+        assert_eq!(serde_json::from_value::<Picture>(card["picture"].clone()).unwrap(), picture);
+    }
 }

@@ -10,6 +10,7 @@ pub use entry::CARD;
 pub use stamp::FILE as STAMP;
 
 use crate::error::{Error, Result};
+use crate::manifest::{Law, Picture};
 use onnxcast_runtime::program::Program;
 use proc_macro2::TokenStream;
 use std::fs;
@@ -25,6 +26,8 @@ pub struct Assets<'a> {
     /// Path of the manifest as the header shows it, relative to the project.
     pub manifest: &'a str,
     pub text: Option<TextAssets<'a>>,
+    /// Where pictures go, and what is done to them.
+    pub picture: Option<(&'a Picture, Law)>,
     /// The golden file's content.
     pub golden: Option<&'a [u8]>,
     /// The fused graphs, in text form.

@@ -112,7 +112,7 @@ fn run(device: &Device, shape: Shape, tile: Option<Tile>, plain: bool) -> Result
     let bytes = shape.n * shape.k * 2 * if shape.kind == Kind::Gated { 2 } else { 1 };
     let copies = if plain { 1 } else { (80_000_000 / bytes).clamp(2, 16) };
     let graph = graph(shape, copies)?;
-    let bucket = BucketGraph { name: "run".into(), file: "one".into(), rows: 1, graph };
+    let bucket = BucketGraph { name: "run".into(), file: "one".into(), rows: 1, decoder: false, graph };
     let (lock, buckets, select) = (Lock::default(), [bucket], Tiled(tile));
     let precision = Precision::Fp16;
     let request = Request {

@@ -8,7 +8,7 @@ use crate::init;
 use crate::manifest::{self, Bucket, Manifest, Text};
 use crate::plan::{Kv, Lock, Precision};
 use crate::quantise::{Method, Settings};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// Name of the manifest and of the lock in a model's folder.
@@ -226,23 +226,23 @@ fn as_it_stands(m: &mut Manifest, dims: &Bindings, precision: Option<Precision>)
     m.text = None;
     m.picture = None;
     m.golden = None;
-    let graph = m.buckets.first().map(|b| b.graph.clone()).unwrap_or_default();
-    m.graphs.retain(|name, _| *name == graph);
-    m.buckets = vec![Bucket { name: "run".into(), graph, rows: 1, dims: dims.clone() }];
+    let (graphs, edges) = m.buckets.first().map(|b| (b.graphs.clone(), b.edges.clone())).unwrap_or_default();
+    m.graphs.retain(|name, _| graphs.contains(name));
+    m.buckets = vec![Bucket { name: "run".into(), graphs, edges, raw: true, rows: 1, dims: dims.clone() }];
 }
 
 /// A symbol that the graph does not have is a slip of the pen.
 fn known_symbols(dims: &Bindings, graphs: &BTreeMap<String, PathBuf>) -> Result<()> {
+    let mut symbols = BTreeSet::new();
     for path in graphs.values() {
-        let symbols = inspect(path)?.symbols;
-        if let Some(unknown) = dims.keys().find(|name| !symbols.contains(*name)) {
-            let known: Vec<&str> = symbols.iter().map(String::as_str).collect();
-            let known = if known.is_empty() { "none".to_string() } else { known.join(", ") };
-            let what = format!("the graph has no dimension '{unknown}'; its symbols: {known}");
-            return Err(Error::new("dims", what).at(path.display().to_string()));
-        }
+        symbols.extend(inspect(path)?.symbols);
     }
-    Ok(())
+    let Some(unknown) = dims.keys().find(|name| !symbols.contains(*name)) else { return Ok(()) };
+    let known: Vec<&str> = symbols.iter().map(String::as_str).collect();
+    let known = if known.is_empty() { "none".to_string() } else { known.join(", ") };
+    let what = format!("the graph has no dimension '{unknown}'; its symbols: {known}");
+    let paths: Vec<String> = graphs.values().map(|path| path.display().to_string()).collect();
+    Err(Error::new("dims", what).at(paths.join(", ")))
 }
 
 impl Folders {

@@ -47,11 +47,16 @@ pub struct Manifest {
     pub cache: String,
 }
 
-/// One graph at one set of shapes.
+/// One graph, or several that feed each other, at one set of shapes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Bucket {
     pub name: String,
-    pub graph: String,
+    /// Names of graphs; outputs of earlier ones go into later ones.
+    pub graphs: Vec<String>,
+    /// Inputs of later graphs by the earlier output that goes in, where the two have different names.
+    pub edges: BTreeMap<String, String>,
+    /// Runs as it stands even where it has a cache that `context` would manage.
+    pub raw: bool,
     pub rows: usize,
     pub dims: Bindings,
 }
@@ -98,7 +103,7 @@ struct File {
     #[serde(default)]
     quantise: Settings,
     context: Option<usize>,
-    graphs: BTreeMap<String, Files>,
+    graphs: BTreeMap<String, Names>,
     #[serde(default)]
     dims: BTreeMap<String, Dim>,
     buckets: Vec<FileBucket>,
@@ -114,18 +119,31 @@ struct File {
 #[serde(deny_unknown_fields)]
 struct FileBucket {
     name: String,
-    graph: String,
+    graph: Names,
+    #[serde(default)]
+    edges: BTreeMap<String, String>,
+    #[serde(default)]
+    raw: bool,
     rows: Option<usize>,
     #[serde(default)]
     dims: BTreeMap<String, Dim>,
 }
 
-/// One file name, or several to choose from.
-#[derive(Deserialize)]
+/// One name, or a list of them.
+#[derive(Clone, Deserialize)]
 #[serde(untagged)]
-enum Files {
+enum Names {
     One(String),
-    Some(Vec<String>),
+    List(Vec<String>),
+}
+
+impl From<Names> for Vec<String> {
+    fn from(names: Names) -> Vec<String> {
+        match names {
+            Names::One(name) => vec![name],
+            Names::List(list) => list,
+        }
+    }
 }
 
 /// A dimension: a number, or a sum of numbers, `rows` and `context`.
@@ -168,10 +186,6 @@ impl Manifest {
         for b in &file.buckets {
             buckets.push(bucket(&file, b).map_err(|e| e.at(format!("bucket '{}'", b.name)))?);
         }
-        let files = |(graph, files)| match files {
-            Files::One(file) => (graph, vec![file]),
-            Files::Some(list) => (graph, list),
-        };
         let manifest = Manifest {
             name: name.to_string(),
             title: file.title,
@@ -181,7 +195,7 @@ impl Manifest {
             kv,
             quantise: file.quantise,
             context: file.context,
-            graphs: file.graphs.into_iter().map(files).collect(),
+            graphs: file.graphs.into_iter().map(|(graph, files)| (graph, files.into())).collect(),
             buckets,
             text: file.text,
             picture: file.picture,
@@ -213,6 +227,9 @@ impl Manifest {
             return Err(bad("kv", "without a context there is no cache to store"));
         }
         self.quantise.check().map_err(|what| bad("quantise", what))?;
+        if let Some(name) = self.graphs.keys().find(|name| name.contains(['+', '/']) || name.is_empty()) {
+            return Err(bad("graphs", format!("'{name}' is no name of a graph: it has none of '+' and '/'")));
+        }
         if self.buckets.is_empty() {
             return Err(bad("buckets", "at least one is needed"));
         }
@@ -281,9 +298,21 @@ fn bad(key: &str, what: impl Into<String>) -> Error {
 }
 
 fn bucket(file: &File, b: &FileBucket) -> Result<Bucket> {
-    if !file.graphs.contains_key(&b.graph) {
-        let known: Vec<_> = file.graphs.keys().map(String::as_str).collect();
-        return Err(bad("graph", format!("'{}' is not among [graphs]: {}", b.graph, known.join(", "))));
+    let graphs: Vec<String> = b.graph.clone().into();
+    if graphs.is_empty() {
+        return Err(bad("graph", "the list is empty"));
+    }
+    for (i, graph) in graphs.iter().enumerate() {
+        if !file.graphs.contains_key(graph) {
+            let known: Vec<_> = file.graphs.keys().map(String::as_str).collect();
+            return Err(bad("graph", format!("'{graph}' is not among [graphs]: {}", known.join(", "))));
+        }
+        if graphs[..i].contains(graph) {
+            return Err(bad("graph", format!("'{graph}' is listed twice")));
+        }
+    }
+    if graphs.len() == 1 && !b.edges.is_empty() {
+        return Err(bad("edges", "a bucket of one graph has none"));
     }
     let rows = b.rows.unwrap_or(1);
     if rows == 0 {
@@ -300,7 +329,7 @@ fn bucket(file: &File, b: &FileBucket) -> Result<Bucket> {
         };
         dims.insert(name.clone(), value);
     }
-    Ok(Bucket { name: b.name.clone(), graph: b.graph.clone(), rows, dims })
+    Ok(Bucket { name: b.name.clone(), graphs, edges: b.edges.clone(), raw: b.raw, rows, dims })
 }
 
 /// `context - rows` and the like.

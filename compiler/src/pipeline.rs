@@ -3,10 +3,10 @@
 
 use crate::emit::{self, Assets, TextAssets};
 use crate::error::{Error, Result};
-use crate::graph::{print, verify};
-use crate::import::{self, Options};
+use crate::graph::{growing_caches, print, verify};
+use crate::import::{self, Keep, Options, Part};
 use crate::job::Job;
-use crate::manifest::{Law, Manifest, Picture};
+use crate::manifest::{Bucket, Law, Manifest, Picture};
 use crate::passes::{self, Log};
 use crate::plan::{self, BucketGraph, Plan, Precision, Request, Shaders};
 use crate::quantise::{self, Report};
@@ -47,24 +47,52 @@ pub fn finish(job: &Job, mut fused: Vec<BucketGraph>, say: &mut dyn FnMut(&str))
     Ok(Compiled { plan, graphs, files, report })
 }
 
-/// Reads each bucket's graph at the bucket's dimensions.
+/// Reads each bucket's graphs at the bucket's dimensions and makes them one.
 pub fn import(job: &Job) -> Result<Vec<BucketGraph>> {
-    let mut out = vec![];
+    let place = |e: Error, b: &Bucket| e.at(format!("bucket {}", b.name));
+    let mut read = vec![];
     for bucket in &job.manifest.buckets {
-        let options = Options { bind: bucket.dims.clone(), without_weights: job.without_weights, ..Options::default() };
-        let file = job.graph(&bucket.graph)?;
-        let load = if job.manifest.context.is_some() { import::load_decoder } else { import::load };
-        let graph = load(file, &options).map_err(|e| e.at(format!("bucket {}", bucket.name)))?;
-        out.push(BucketGraph { name: bucket.name.clone(), file: bucket.graph.clone(), rows: bucket.rows, graph });
+        read.push(parts(job, bucket).map_err(|e| place(e, bucket))?);
+    }
+    let decoders = decoders(&job.manifest, &read);
+    let mut out = vec![];
+    for ((bucket, parts), decoder) in job.manifest.buckets.iter().zip(read).zip(decoders) {
+        let keep = if decoder { Keep::Last } else { Keep::Open };
+        let graph = import::compose(parts, &bucket.edges, keep).map_err(|e| place(e, bucket))?;
+        let file = bucket.graphs.join("+");
+        out.push(BucketGraph { name: bucket.name.clone(), file, rows: bucket.rows, decoder, graph });
     }
     Ok(out)
 }
 
+/// The graphs of a bucket.
+fn parts(job: &Job, bucket: &Bucket) -> Result<Vec<Part>> {
+    let options = Options { bind: bucket.dims.clone(), without_weights: job.without_weights, ..Options::default() };
+    let load = if manages_cache(&job.manifest, bucket) { import::load_decoder } else { import::load };
+    let part = |name: &String| Ok(Part { name: name.clone(), graph: load(job.graph(name)?, &options)? });
+    bucket.graphs.iter().map(part).collect()
+}
+
+fn manages_cache(manifest: &Manifest, bucket: &Bucket) -> bool {
+    manifest.context.is_some() && !bucket.raw
+}
+
+/// Which buckets are decoders whose cache we manage: those with a cache, and those that end in the same graph as one of them. Where
+/// no graph has a cache, all that are not `raw`: the passes say what is missing.
+fn decoders(manifest: &Manifest, read: &[Vec<Part>]) -> Vec<bool> {
+    let buckets = || manifest.buckets.iter().zip(read);
+    let has_cache = |parts: &[Part]| parts.iter().any(|p| !growing_caches(&p.graph).is_empty());
+    let cached = |(b, parts): &(&Bucket, &Vec<Part>)| manages_cache(manifest, b) && has_cache(parts);
+    let last: Vec<Option<&String>> = buckets().filter(cached).map(|(b, _)| b.graphs.last()).collect();
+    let decodes = |b: &Bucket| manages_cache(manifest, b) && (last.is_empty() || last.contains(&b.graphs.last()));
+    manifest.buckets.iter().map(decodes).collect()
+}
+
 /// Runs the passes: those of a decoder whose cache we manage, or the few that leave a graph as it stands.
-pub fn fuse(job: &Job, mut buckets: Vec<BucketGraph>) -> Result<(Vec<BucketGraph>, Vec<Log>)> {
-    let order = if job.manifest.context.is_some() { passes::ORDER } else { passes::RAW_ORDER };
+pub fn fuse(_job: &Job, mut buckets: Vec<BucketGraph>) -> Result<(Vec<BucketGraph>, Vec<Log>)> {
     let mut logs = vec![];
     for bucket in &mut buckets {
+        let order = if bucket.decoder { passes::ORDER } else { passes::RAW_ORDER };
         let mut log = Log::default();
         passes::run(&mut bucket.graph, order, &mut log).map_err(|e| e.at(format!("bucket {}", bucket.name)))?;
         logs.push(log);
@@ -125,9 +153,15 @@ fn lock(job: &Job, plan: &Plan) -> Result<()> {
 /// What the first line of a bucket begins with, in the fused graphs' text.
 pub const BUCKET: &str = "# bucket ";
 
+/// How that line ends where the bucket is one of a decoder.
+pub const DECODER: &str = "decoder";
+
 /// The fused graphs in text form, bucket by bucket.
 pub fn text(buckets: &[BucketGraph]) -> String {
-    let one = |b: &BucketGraph| format!("{BUCKET}{}, {} rows, graph {}\n{}\n", b.name, b.rows, b.file, print(&b.graph));
+    let one = |b: &BucketGraph| {
+        let kind = if b.decoder { format!(", {DECODER}") } else { String::new() };
+        format!("{BUCKET}{}, {} rows, graph {}{kind}\n{}\n", b.name, b.rows, b.file, print(&b.graph))
+    };
     buckets.iter().map(one).collect()
 }
 

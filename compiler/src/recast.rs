@@ -9,7 +9,7 @@ use crate::graph::{DType, Def, Tensor, Ty, parse};
 use crate::job::{Job, LOCK, TextFiles, Wish};
 use crate::manifest::{Bucket, Manifest, Picture};
 use crate::output::{self, LOCK_MARK};
-use crate::pipeline::BUCKET;
+use crate::pipeline::{BUCKET, DECODER};
 use crate::plan::{self, BucketGraph, Layout, Lock, Precision, Request, Shaders, scope};
 use crate::quantise::Settings;
 use onnxcast_runtime::weights::Pool;
@@ -63,7 +63,9 @@ impl Recast {
         let (card, text, golden) = source;
         let bucket = |b: &BucketGraph| Bucket {
             name: b.name.clone(),
-            graph: b.file.clone(),
+            graphs: b.file.split('+').map(String::from).collect(),
+            edges: BTreeMap::new(),
+            raw: !b.decoder,
             rows: b.rows,
             dims: BTreeMap::new(),
         };
@@ -117,14 +119,15 @@ fn split(text: &str) -> Result<Vec<BucketGraph>> {
             return Err(bad(format!("its graph text has a bucket '{head}'")).hint("compile the model again"));
         };
         let graph = parse(graph).map_err(|e| e.at(format!("bucket {}", words[0])))?;
-        out.push(BucketGraph { name: words[0].to_string(), file: file.to_string(), rows, graph });
+        let decoder = words.get(3) == Some(&DECODER);
+        out.push(BucketGraph { name: words[0].to_string(), file: file.to_string(), rows, decoder, graph });
     }
     Ok(out)
 }
 
 /// Rows of the cache, where the graphs have one.
 fn context(buckets: &[BucketGraph]) -> Option<usize> {
-    let graph = &buckets.first()?.graph;
+    let graph = &buckets.iter().find(|b| b.decoder)?.graph;
     graph.shape(graph.states.first()?.input).get(2).copied()
 }
 

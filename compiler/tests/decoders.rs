@@ -1,8 +1,9 @@
 //! Every decoder export of the tree, from file to fused graph.
 
 use onnxcast::graph::{Graph, Op};
-use onnxcast::import::{self, Options};
+use onnxcast::import::{self, Keep, Options, Part};
 use onnxcast::passes::{self, Log};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 fn graph(path: &str, dims: &[(&str, usize)]) -> Result<Graph, String> {
@@ -17,6 +18,22 @@ fn graph(path: &str, dims: &[(&str, usize)]) -> Result<Graph, String> {
 
 fn names(graph: &Graph) -> Vec<String> {
     graph.nodes.iter().map(|n| format!("{:?}", n.op).split([' ', '{']).next().unwrap().to_string()).collect()
+}
+
+/// The fused graph of an embedding and a decoder in files of their own.
+fn composed(folder: &str, dims: &[(&str, usize)]) -> Result<Graph, String> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(folder);
+    let bind = dims.iter().map(|(k, v)| (k.to_string(), *v)).collect();
+    let options = Options { bind, without_weights: true, ..Options::default() };
+    let part = |name: &str| {
+        let graph = import::load_decoder(&folder.join(format!("{name}.onnx")), &options).unwrap();
+        Part { name: name.into(), graph }
+    };
+    let parts = vec![part("embed"), part("decoder")];
+    let mut graph = import::compose(parts, &BTreeMap::new(), Keep::Last).map_err(|e| e.to_string())?;
+    let mut log = Log::default();
+    passes::run(&mut graph, passes::ORDER, &mut log).map_err(|e| format!("{e}\n{}", log.lines.join("\n")))?;
+    Ok(graph)
 }
 
 fn ops(path: &str, dims: &[(&str, usize)]) -> Vec<String> {
@@ -185,5 +202,15 @@ fn a_decoder_of_embeddings_with_new_rows_as_present_ends_in_the_same_layers() {
     for s in [1, 16] {
         let got = ops("tests/data/smolvlm-tiny/decoder.onnx", &dims(s));
         assert_eq!(got, fused(2, s)[1..], "{s} rows");
+    }
+}
+
+#[test]
+fn an_embedding_and_a_decoder_in_two_files_end_in_the_same_fused_graph() {
+    for s in [1, 16] {
+        let graph = composed("tests/data/smolvlm-tiny", &dims(s)).unwrap_or_else(|e| panic!("{e}"));
+        assert_eq!(names(&graph), fused(2, s), "{s} rows");
+        let inputs: Vec<&str> = graph.inputs.iter().map(|v| graph.value(*v).name.as_str()).collect();
+        assert_eq!(inputs, ["tokens", "pos", "rows"], "the mask is no input any more");
     }
 }

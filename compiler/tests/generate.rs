@@ -54,7 +54,7 @@ fn fused(path: &str, context: usize, name: &str, s: usize) -> BucketGraph {
     let options = Options { bind, ..Options::default() };
     let mut graph = import::load_decoder(&project().join(path), &options).unwrap();
     passes::run(&mut graph, passes::ORDER, &mut Log::default()).unwrap();
-    BucketGraph { name: name.into(), file: "decoder".into(), rows: s, graph }
+    BucketGraph { name: name.into(), file: "decoder".into(), rows: s, decoder: true, graph }
 }
 
 fn assembled(buckets: &[BucketGraph], context: usize, storage: impl Into<Storage>) -> plan::Plan {

@@ -1,6 +1,7 @@
 //! The compiler's graph. In: nodes with numeric shapes. Out: the same, edited by passes. Promise: SSA, topologically ordered,
 //! every value typed; `verify` says so between all passes.
 
+mod caches;
 mod dtype;
 pub mod eval;
 #[cfg(test)]
@@ -15,6 +16,7 @@ mod tensor;
 mod text;
 mod verify;
 
+pub use caches::growing_caches;
 pub use dtype::DType;
 pub use infer::{broadcast, infer};
 pub use join::join;

@@ -3,10 +3,11 @@
 //!
 //! The stages, in order: `proto` reads, `bind` gives every dimension a number, `order` sorts, `walk` takes the nodes one by one
 //! and `lower` turns each into operators of our graph, folding what is constant; `sweep` drops what is left unread. `decoder` does all
-//! that twice where an export has its positions as constants (`positions`).
+//! that twice where an export has its positions as constants (`positions`). `compose` makes several graphs one.
 
 mod attrs;
 mod bind;
+mod compose;
 mod decoder;
 mod expr;
 mod external;
@@ -25,6 +26,7 @@ mod tests;
 mod walk;
 mod weights;
 
+pub use compose::{Keep, Part, compose};
 pub use decoder::load_decoder;
 pub use inspect::{DataFile, Inspection, Port, inspect};
 pub use support::{Report, support};

@@ -5,7 +5,7 @@
 use super::Log;
 use crate::error::{Error, Result};
 use crate::graph::eval::{Array, Values};
-use crate::graph::{DType, Graph, Op, Ty, ValueId};
+use crate::graph::{DType, Graph, Op, Ty, ValueId, growing_caches};
 use std::collections::HashMap;
 
 pub const TOKENS: &str = "tokens";
@@ -19,7 +19,7 @@ pub const POS: &str = "pos";
 pub const ROWS: &str = "rows";
 
 pub fn run(graph: &mut Graph, log: &mut Log) -> Result<()> {
-    let past = past_inputs(graph);
+    let past = growing_caches(graph);
     if past.is_empty() {
         return Err(Error::new("passes", "the graph has no KV cache: no input is extended along axis 2 by a Concat")
             .hint("compile it as it stands with dims=, and run it with `run`"));
@@ -51,13 +51,6 @@ pub fn run(graph: &mut Graph, log: &mut Log) -> Result<()> {
     Ok(())
 }
 
-/// Inputs [1, heads, past, dim] that a Concat along axis 2 extends.
-fn past_inputs(graph: &Graph) -> Vec<ValueId> {
-    let extended = graph.nodes.iter().filter(|n| matches!(n.op, Op::Concat { axis: 2 }) && n.inputs.len() == 2);
-    let first = extended.filter_map(|n| n.input(0));
-    first.filter(|v| graph.inputs.contains(v) && graph.shape(*v).len() == 4).collect()
-}
-
 /// The integer input that indexes a constant table: of several, one whose table has a row for each logit, and of those the first.
 fn token_input(graph: &Graph) -> Option<ValueId> {
     let lookups = graph.nodes.iter().filter_map(|n| {
@@ -77,7 +70,7 @@ fn role(ty: &Ty, rows: Option<usize>, total: Option<usize>) -> Option<&'static s
         (false, [1, n] | [n]) if Some(*n) == rows && rows < total => Some(POSITIONS),
         (_, [1, n]) if Some(*n) == total => Some(ATTENTION_MASK),
         (true, [1, _, _]) => Some(EMBEDS),
-        (true, [1, 1, _, _]) => Some(MASK),
+        (_, [1, 1, m, n]) if Some(*n) == total && (*m == 1 || Some(*m) == rows) => Some(MASK),
         _ => None,
     }
 }
@@ -91,6 +84,9 @@ pub fn input(graph: &Graph, role: &str) -> Option<ValueId> {
 /// slots filled up to `pos`: the state that the engine stands for.
 pub struct Chunk {
     positions: Option<(ValueId, Ty)>,
+    /// Which slots are live.
+    live: Option<(ValueId, Ty)>,
+    /// Which slots each row sees.
     mask: Option<(ValueId, Ty)>,
     pub rows: usize,
     pub total: usize,
@@ -99,17 +95,18 @@ pub struct Chunk {
 impl Chunk {
     pub fn of(graph: &Graph) -> Result<Chunk> {
         let typed = |role| input(graph, role).map(|v| (v, graph.ty(v).clone()));
-        let past = past_inputs(graph).into_iter().next().or(graph.states.first().map(|s| s.input));
+        let past = growing_caches(graph).into_iter().next().or(graph.states.first().map(|s| s.input));
         let lead = input(graph, TOKENS).or_else(|| input(graph, EMBEDS));
         let (Some(past), Some(lead)) = (past, lead) else {
             return Err(Error::new("passes", "the decoder has neither token ids nor embeddings as input"));
         };
         let rows = graph.shape(lead)[1];
         let total = graph.shape(past)[2] + rows;
-        Ok(Chunk { positions: typed(POSITIONS), mask: typed(ATTENTION_MASK), rows, total })
+        let [positions, live, mask] = [POSITIONS, ATTENTION_MASK, MASK].map(typed);
+        Ok(Chunk { positions, live, mask, rows, total })
     }
 
-    /// Values for `positions` and `attention_mask` when the chunk starts at `pos` (at most `total - rows`).
+    /// Values for `positions`, `attention_mask` and `mask` when the chunk starts at `pos` (at most `total - rows`).
     pub fn given(&self, pos: usize) -> HashMap<ValueId, Array> {
         let mut given = HashMap::new();
         let past = self.total - self.rows;
@@ -117,14 +114,36 @@ impl Chunk {
             let ids = (pos..pos + self.rows).map(|p| p as i64).collect();
             given.insert(*v, Array::new(ty.dtype, ty.shape.clone(), Values::Int(ids)));
         }
-        if let Some((v, ty)) = &self.mask {
+        if let Some((v, ty)) = &self.live {
             let live = (0..self.total).map(|slot| slot < pos || slot >= past);
             let data = Values::Bool(live.collect());
             given.insert(*v, Array::new(ty.dtype, ty.shape.clone(), data));
         }
+        if let Some((v, ty)) = &self.mask {
+            given.insert(*v, self.visible(pos, ty));
+        }
         given
     }
+
+    /// The mask of a causal decoder: cache slots come first, then the chunk's rows. One that adds to scores hides by a low number.
+    /// A single row for all of a larger chunk tells live slots alone.
+    fn visible(&self, pos: usize, ty: &Ty) -> Array {
+        let (past, rows) = (self.total - self.rows, ty.shape[2]);
+        let sees = |at: usize| {
+            let (row, slot) = (at / self.total, at % self.total);
+            slot < pos || (slot >= past && (rows < self.rows || slot - past <= row))
+        };
+        let seen = (0..rows * self.total).map(sees);
+        let data = match ty.dtype.is_float() {
+            true => Values::F32(seen.map(|seen| if seen { 0.0 } else { HIDDEN }).collect()),
+            false => Values::Bool(seen.collect()),
+        };
+        Array::new(ty.dtype, ty.shape.clone(), data)
+    }
 }
+
+/// What hides a slot in a mask that is added to scores.
+const HIDDEN: f32 = -1e4;
 
 /// What a value depends on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -147,7 +166,7 @@ pub fn source(graph: &Graph, producers: &HashMap<ValueId, usize>, v: ValueId) ->
         }
         match producers.get(&v) {
             Some(&i) => open.extend(graph.nodes[i].inputs.iter().flatten()),
-            None if [POSITIONS, ATTENTION_MASK].contains(&graph.value(v).name.as_str()) => found = Source::Position,
+            None if [POSITIONS, ATTENTION_MASK, MASK].contains(&graph.value(v).name.as_str()) => found = Source::Position,
             None => return Source::Other,
         }
     }

@@ -17,17 +17,19 @@ use onnxcast_runtime::program::{Arg, Bucket, Decoder, Dispatch, Kernel, PLAN_DIG
 #[derive(Clone, Debug)]
 pub struct BucketGraph {
     pub name: String,
-    /// The manifest's name of the graph file.
+    /// The manifest's name of the graph file; of several that were composed, their names with a '+' between.
     pub file: String,
     /// Tokens a run takes; 1 for a graph without tokens.
     pub rows: usize,
+    /// A decoder whose cache we manage; else a graph that runs as it stands, with ports.
+    pub decoder: bool,
     pub graph: Graph,
 }
 
 pub struct Request<'a> {
     pub name: &'a str,
     pub storage: Storage,
-    /// Rows of the KV cache, when the graphs are a decoder whose cache we manage.
+    /// Rows of the KV cache, when some of the graphs are a decoder whose cache we manage.
     pub context: Option<usize>,
     pub buckets: &'a [BucketGraph],
     pub lock: &'a Lock,
@@ -79,11 +81,11 @@ fn bucket(
     kernels: &mut Vec<Kernel>,
 ) -> Result<(Bucket, Vec<Vec<u64>>)> {
     let mut graph = b.graph.clone();
-    let decoder = request.context.is_some();
+    let decoder = b.decoder;
     if !decoder {
         places::own_outputs(&mut graph)?;
     }
-    let places = places::assign(&graph, request, states)?;
+    let places = places::assign(&graph, decoder, request.storage.kv, states)?;
     let scope = scope(request.buckets, b);
     let mut cx = schedule::Context {
         graph: &graph,
@@ -113,7 +115,8 @@ fn bucket(
 /// Where the names of a bucket's constants hold.
 pub fn scope(buckets: &[BucketGraph], of: &BucketGraph) -> Scope {
     let many_files = buckets.iter().any(|other| other.file != of.file);
-    let graph = if many_files { format!("{}/", of.file) } else { String::new() };
+    // Constants of composed graphs have their graph's name already.
+    let graph = if many_files && !of.file.contains('+') { format!("{}/", of.file) } else { String::new() };
     Scope { graph, bucket: of.name.clone() }
 }
 
@@ -156,28 +159,21 @@ fn kernel_index(kernel: &Kernel, kernels: &mut Vec<Kernel>) -> u32 {
     kernels.len() as u32 - 1
 }
 
-/// Roles of the buckets: the one with fewest rows decodes, the one with most takes the prompt.
+/// Roles of the decoder's buckets: the first with fewest rows decodes, the first with most takes the prompt.
 fn decoder(request: &Request) -> Result<Option<Decoder>> {
     let Some(context) = request.context else { return Ok(None) };
-    let by_rows = |pick: fn(usize, usize) -> bool| {
-        let mut best = 0;
-        for (i, b) in request.buckets.iter().enumerate() {
-            if pick(b.rows, request.buckets[best].rows) {
-                best = i;
-            }
-        }
-        best
-    };
-    let (decode, prefill) = (by_rows(|a, b| a < b), by_rows(|a, b| a > b));
-    let Some(bucket) = request.buckets.get(decode) else {
-        return Err(Error::new("plan", "the model has no bucket"));
+    let of_decoder = || request.buckets.iter().enumerate().filter(|(_, b)| b.decoder);
+    let fewest = of_decoder().min_by_key(|(_, b)| b.rows);
+    let most = of_decoder().min_by_key(|(_, b)| std::cmp::Reverse(b.rows));
+    let (Some((decode, bucket)), Some((prefill, _))) = (fewest, most) else {
+        return Err(Error::new("plan", "none of the buckets is a decoder with a cache"));
     };
     if bucket.rows != 1 {
         let what = format!("a decoder needs a bucket of one row, the smallest here has {}", bucket.rows);
         return Err(Error::new("plan", what).hint("add one to [[buckets]] in the manifest"));
     }
     let mut vocab = None;
-    for b in request.buckets {
+    for (_, b) in of_decoder() {
         let shape = b.graph.outputs.first().map(|o| b.graph.shape(o.value)).unwrap_or(&[]);
         let last = shape.last().copied().unwrap_or(0);
         if shape.iter().product::<usize>() != last || *vocab.get_or_insert(last) != last {

@@ -20,7 +20,7 @@ pub fn decoder(name: &str, rows: usize, layers: usize, context: usize) -> Bucket
     let logits = one(&mut g, op, &[x, table, norm], "lm_head");
     g.outputs.push(crate::graph::Output { name: "logits".into(), value: logits });
     verify(&g).expect("the example is a sound graph");
-    BucketGraph { name: name.into(), file: "decoder".into(), rows, graph: g }
+    BucketGraph { name: name.into(), file: "decoder".into(), rows, decoder: true, graph: g }
 }
 
 fn layer(g: &mut Graph, l: usize, [x, pos, live]: [ValueId; 3], context: usize) -> ValueId {
@@ -63,7 +63,7 @@ pub fn plain() -> BucketGraph {
     for (name, value) in [("flat", flat), ("exp", exp), ("same", same)] {
         g.outputs.push(crate::graph::Output { name: name.into(), value });
     }
-    BucketGraph { name: "run".into(), file: "plain".into(), rows: 1, graph: g }
+    BucketGraph { name: "run".into(), file: "plain".into(), rows: 1, decoder: false, graph: g }
 }
 
 fn one(g: &mut Graph, op: Op, inputs: &[ValueId], name: &str) -> ValueId {

@@ -1,7 +1,7 @@
 //! Where values live. In: a graph and its role. Out: for every value the memory behind it. Promise: aliases (reshapes, caches
 //! written in place) share one place; every raw output has a place of its own.
 
-use super::{Kv, Request};
+use super::Kv;
 use crate::error::{Error, Result};
 use crate::graph::{DType, Graph, Op, ValueId};
 use onnxcast_runtime::program::{Arg, Elem, Port, State};
@@ -75,11 +75,11 @@ pub fn own_outputs(graph: &mut Graph) -> Result<()> {
 }
 
 /// Decides the place of every value. `states` are the program's, shared by its buckets.
-pub fn assign(graph: &Graph, request: &Request, states: &mut Vec<State>) -> Result<Places> {
+pub fn assign(graph: &Graph, decoder: bool, kv: Kv, states: &mut Vec<State>) -> Result<Places> {
     let roots = roots(graph);
     let mut fixed: Vec<Option<Arg>> = vec![None; graph.values.len()];
     let (mut inputs, mut outputs) = (vec![], vec![]);
-    if request.context.is_some() {
+    if decoder {
         decoder_ports(graph, &roots, &mut fixed)?;
     } else {
         for (i, &v) in graph.inputs.iter().enumerate() {
@@ -92,7 +92,7 @@ pub fn assign(graph: &Graph, request: &Request, states: &mut Vec<State>) -> Resu
         }
     }
     for s in &graph.states {
-        let index = state(graph, s.input, request.storage.kv, states)?;
+        let index = state(graph, s.input, kv, states)?;
         fixed[s.input.0 as usize] = Some(Arg::State(index));
         if roots[s.output.0 as usize] != s.input {
             return Err(Error::new("plan", "this cache is not written in place").at(graph.value(s.input).name.clone()));

@@ -30,7 +30,7 @@ const %down: f32[96,{k}] = random(4, 0.3)
 }
 
 fn bucket(graph: Graph) -> BucketGraph {
-    BucketGraph { name: "run".into(), file: "one".into(), rows: 2, graph }
+    BucketGraph { name: "run".into(), file: "one".into(), rows: 2, decoder: false, graph }
 }
 
 fn quantised(graph: Graph, settings: &Settings) -> (Graph, Report) {

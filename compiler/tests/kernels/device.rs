@@ -32,7 +32,7 @@ pub fn engine(graph: &Graph, storage: impl Into<Storage>) -> Engine {
 /// The same, with kernels of one row in the form of devices that are no CPU where `general`.
 pub fn engine_in(graph: &Graph, storage: impl Into<Storage>, general: bool) -> Engine {
     let storage = storage.into();
-    let bucket = BucketGraph { name: "run".into(), file: "one".into(), rows: 1, graph: graph.clone() };
+    let bucket = BucketGraph { name: "run".into(), file: "one".into(), rows: 1, decoder: false, graph: graph.clone() };
     let lock = Lock::default();
     let buckets = [bucket];
     let request = Request { name: "one", storage, context: None, buckets: &buckets, lock: &lock, select: &Shaders };

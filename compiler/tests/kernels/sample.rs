@@ -29,7 +29,7 @@ pub fn engine_on(device: &Device, table: &[Vec<f32>], context: usize, full_barri
     let row = graph.push(Op::Binary(BinaryOp::Mod), &[Some(tokens), Some(rows)], "row").expect("a remainder");
     let out = graph.push(Op::Gather { axis: 0 }, &[Some(weights), Some(row[0])], "logits").expect("a gather");
     graph.outputs.push(Output { name: "logits".into(), value: out[0] });
-    let buckets = [BucketGraph { name: "decode".into(), file: "table".into(), rows: 1, graph }];
+    let buckets = [BucketGraph { name: "decode".into(), file: "table".into(), rows: 1, decoder: true, graph }];
     let lock = Lock::default();
     let precision = Precision::Fp32;
     let request = Request {

@@ -213,6 +213,9 @@ pub struct Profile {
 
 #[derive(ClapArgs, Debug)]
 pub struct Run {
+    /// Which bucket, of a program with several
+    #[arg(long, value_name = "NAME")]
+    pub bucket: Option<String>,
     /// Arrays under the names of the graph's inputs (numpy .npz)
     #[arg(long, value_name = "FILE")]
     pub inputs: Option<PathBuf>,

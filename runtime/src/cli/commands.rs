@@ -14,6 +14,7 @@ use super::profile::Runs;
 use crate::engine::Engine;
 use crate::error::{Error, Kind, Result};
 use crate::model::Model;
+use crate::program::{Bucket, Program};
 use crate::recorder::Part;
 use crate::session::{self, Session};
 use crate::verify::{self, Case, Golden, Report};
@@ -207,22 +208,40 @@ impl Call<'_> {
 
     pub fn run(&self, options: &args::Run) -> Result<()> {
         let program = self.setting.program;
-        if program.decoder.is_some() {
-            let error = Error::usage("this model generates tokens and has no inputs of its own");
-            return Err(error.hint(format!("give it a prompt: {} \"…\"", program.name)));
-        }
+        let bucket = runnable(program, options.bucket.as_deref())?;
         let inputs = options.inputs.as_deref().map(npz::read).transpose()?.unwrap_or_default();
         let mut engine = open::engine(self.model, program.clone(), self.flags, false)?;
-        let ports: Vec<&str> = program.buckets.iter().take(1).flat_map(|b| b.inputs.iter()).map(|p| &*p.name).collect();
+        let ports: Vec<&str> = program.buckets[bucket].inputs.iter().map(|p| &*p.name).collect();
         // A missing array is an error; one too many cannot be a mistyped input, then.
         let (named, others): (Vec<_>, Vec<_>) =
             inputs.iter().map(|(name, array)| (name.as_str(), array)).partition(|(name, _)| ports.contains(name));
         for (name, _) in others {
             remark(&format!("{name}: no input of the graph, left out"));
         }
-        let outputs = engine.run_raw(0, &named)?;
+        let outputs = engine.run_raw(bucket as u32, &named)?;
         npz::write(&options.outputs, &outputs)
     }
+}
+
+/// The bucket that is meant: the one of that name, else the first, of those that have ports.
+fn runnable(program: &Program, name: Option<&str>) -> Result<usize> {
+    let has_ports = |b: &Bucket| !b.outputs.is_empty();
+    let names: Vec<&str> = program.buckets.iter().filter(|b| has_ports(b)).map(|b| &*b.name).collect();
+    let error = match name {
+        None if program.decoder.is_none() => return Ok(0),
+        None => Error::usage("this model generates tokens and has no inputs of its own"),
+        Some(name) => match program.buckets.iter().position(|b| b.name == name) {
+            Some(i) if has_ports(&program.buckets[i]) => return Ok(i),
+            Some(_) => Error::usage(format!("bucket '{name}' generates tokens and has no inputs of its own")),
+            None => Error::usage(format!("there is no bucket '{name}'")),
+        },
+    };
+    let prompt = format!("give it a prompt: {} \"…\"", program.name);
+    Err(error.hint(match (names.is_empty(), program.decoder.is_some()) {
+        (true, _) => prompt,
+        (false, true) => format!("{prompt}, or run one of its graphs with --bucket: {}", names.join(", ")),
+        (false, false) => format!("have {}", names.join(", ")),
+    }))
 }
 
 /// The devices, numbered as `--device` takes them.

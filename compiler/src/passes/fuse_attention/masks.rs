@@ -56,12 +56,6 @@ impl Masks {
     }
 
     fn probe(&self, graph: &Graph, terms: &[Term], rows: usize, total: usize) -> Option<Mask> {
-        if let [Term::Add(mask)] = terms
-            && roles::input(graph, roles::MASK) == Some(*mask)
-        {
-            // The host that feeds embeddings and their mask decodes causally; the cache kernel then needs no mask.
-            return Some(Mask::Causal);
-        }
         let chunk = self.chunk.as_ref().filter(|c| c.rows == rows && c.total == total)?;
         let producers = graph.producers();
         let sources: Vec<Source> = terms.iter().map(|t| roles::source(graph, &producers, t.value())).collect();

@@ -42,9 +42,9 @@ pub struct Calibrated {
 impl Calibrated {
     /// Fails where no bucket is a decoder that a text can be run through.
     pub fn new(tokens: Vec<u32>, method: Method, guard: f64, buckets: &[BucketGraph]) -> Result<Calibrated> {
-        let mut order: Vec<usize> = (0..buckets.len()).collect();
+        let mut order: Vec<usize> = (0..buckets.len()).filter(|i| buckets[*i].decoder).collect();
         order.sort_by_key(|&i| std::cmp::Reverse(buckets[i].rows));
-        let mut refused = Error::new("calibration", "there is no bucket");
+        let mut refused = Error::new("calibration", "no bucket is a decoder");
         for bucket in order {
             let exact = buckets[bucket].graph.clone();
             match Walk::new(exact.clone(), &tokens) {

@@ -175,7 +175,7 @@ fn node(graph: &Graph, name: &str) -> usize {
 }
 
 fn bucket(graph: Graph) -> BucketGraph {
-    BucketGraph { name: "prefill".into(), file: "one".into(), rows: 4, graph }
+    BucketGraph { name: "prefill".into(), file: "one".into(), rows: 4, decoder: true, graph }
 }
 
 fn quantised(graph: Graph, settings: &Settings, method: Method, ids: Vec<u32>) -> (Graph, Report) {

@@ -20,7 +20,8 @@ const RMS: Option<Norm> = Some(Norm::Rms { eps: 1e-6 });
 
 /// Outputs of the graph, and its cache, after a chunk of `rows` at `pos`.
 fn run(device: &Device, graph: &Graph, (pos, rows): (u32, u32), no_matrix: bool) -> Result<Vec<Vec<f64>>, Failed> {
-    let buckets = [BucketGraph { name: "run".into(), file: "one".into(), rows: 1, decoder: false, graph: graph.clone() }];
+    let buckets =
+        [BucketGraph { name: "run".into(), file: "one".into(), rows: 1, decoder: false, graph: graph.clone() }];
     let (lock, precision) = (Lock::default(), Precision::Fp16);
     let request = Request {
         name: "one",

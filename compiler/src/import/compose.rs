@@ -160,7 +160,8 @@ fn open(out: &mut Graph, (name, ty): (&str, Ty), part: &str) -> Result<ValueId> 
         None => Ok(out.add_input(name, ty)),
         Some(v) if *out.ty(v) == ty => Ok(v),
         Some(v) => {
-            let what = format!("the graphs share an input '{name}', which is {} before '{part}' and {ty} there", out.ty(v));
+            let what =
+                format!("the graphs share an input '{name}', which is {} before '{part}' and {ty} there", out.ty(v));
             Err(failed(what))
         }
     }
@@ -249,11 +250,19 @@ mod tests {
         let narrow = EMBED.replace("[9,2]", "[9,3]");
         let twice = vec![part("one", EMBED), part("two", EMBED), part("head", HEAD)];
         for (parts, list, expect) in [
-            (parts(), vec![], "nothing of 'embed' goes into the graphs after it: it gives rows f32[1,4,2]; open inputs are ids i64[1,4], x f32[1,4,2], mask f32[1,4]"),
+            (
+                parts(),
+                vec![],
+                "nothing of 'embed' goes into the graphs after it: it gives rows f32[1,4,2]; open inputs are ids i64[1,4], x f32[1,4,2], mask f32[1,4]",
+            ),
             (parts(), vec![("z", "rows")], "no later graph has an input 'z'; they have x, mask"),
             (parts(), vec![("x", "row")], "no graph before 'head' gives 'row'; they give rows"),
             (parts(), vec![("x", "y")], "a cycle: 'x' of 'head' cannot come from 'head', which runs no earlier"),
-            (vec![part("embed", &narrow), part("head", HEAD)], vec![("x", "rows")], "'rows' is f32[1,4,3], and 'x' of 'head' takes f32[1,4,2]"),
+            (
+                vec![part("embed", &narrow), part("head", HEAD)],
+                vec![("x", "rows")],
+                "'rows' is f32[1,4,3], and 'x' of 'head' takes f32[1,4,2]",
+            ),
             (twice, vec![("x", "rows")], "input 'x' of 'head': ambiguous: 'one' and 'two' both give 'rows'"),
         ] {
             let e = refused(parts, &list);

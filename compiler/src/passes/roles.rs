@@ -166,7 +166,9 @@ pub fn source(graph: &Graph, producers: &HashMap<ValueId, usize>, v: ValueId) ->
         }
         match producers.get(&v) {
             Some(&i) => open.extend(graph.nodes[i].inputs.iter().flatten()),
-            None if [POSITIONS, ATTENTION_MASK, MASK].contains(&graph.value(v).name.as_str()) => found = Source::Position,
+            None if [POSITIONS, ATTENTION_MASK, MASK].contains(&graph.value(v).name.as_str()) => {
+                found = Source::Position
+            }
             None => return Source::Other,
         }
     }

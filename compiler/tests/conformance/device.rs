@@ -50,7 +50,8 @@ pub fn run(device: &'static Device, graph: &Graph, inputs: &Arrays) -> Result<Ar
 
 fn engine(device: &'static Device, graph: &Graph) -> Result<Engine, Trouble> {
     let failed = |e: String| Trouble::Failed(e);
-    let buckets = [BucketGraph { name: "run".into(), file: "case".into(), rows: 1, decoder: false, graph: graph.clone() }];
+    let buckets =
+        [BucketGraph { name: "run".into(), file: "case".into(), rows: 1, decoder: false, graph: graph.clone() }];
     let lock = Lock::default();
     let request = Request {
         name: "case",

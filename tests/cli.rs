@@ -6,8 +6,8 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use assert_cmd::assert::Assert;
+use onnxcast_runtime::array::Array;
 use onnxcast_runtime::npz;
-use onnxcast_runtime::raw::Array;
 use serde_json::Value;
 
 fn project() -> &'static Path {

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use assert_cmd::assert::Assert;
+use onnxcast_runtime::array::{Array, Data};
 use onnxcast_runtime::npz;
-use onnxcast_runtime::raw::{Array, Data};
 
 const REFERENCE: &str = "tests/data/smolvlm-tiny/reference.npz";
 

@@ -6,10 +6,10 @@
 use onnxcast::graph::{DType, Data, Graph, Node, Norm, Op, Output, Tensor, Ty, UnaryOp};
 use onnxcast::plan::{self, BucketGraph, Call, Lock, Precision, Request, Select, Shaders, Storage};
 use onnxcast::shaders;
+use onnxcast_runtime::array::Array;
 use onnxcast_runtime::device::{Device, Options as DeviceOptions};
 use onnxcast_runtime::engine::{Engine, Options};
 use onnxcast_runtime::program::Phase;
-use onnxcast_runtime::raw::Array;
 use onnxcast_runtime::recorder::{Code, Part, RecordOptions};
 use onnxcast_runtime::weights::WeightSource;
 

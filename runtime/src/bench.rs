@@ -5,14 +5,32 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::cli::args::{Bench, Table};
-use crate::cli::generate::Generator;
 use crate::cost::{self, Cost};
 use crate::engine::Counters;
 use crate::error::{Error, Result};
+use crate::generator::Generator;
 use crate::host::{self, HostMemory};
-use crate::memory::Allocated;
+use crate::ledger::Allocated;
 use crate::program::{Part, Program};
+
+/// What to measure, in tokens.
+#[derive(Clone, Debug)]
+pub struct Lengths {
+    pub prompt: Vec<u32>,
+    pub generate: Vec<u32>,
+    /// In the cache before a measured answer begins.
+    pub depth: u32,
+    /// Measured repetitions of each row.
+    pub repetitions: u32,
+}
+
+/// How to print.
+#[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Table {
+    Md,
+    Json,
+    Csv,
+}
 
 /// What stands in front of every row.
 pub struct Head<'a> {
@@ -69,7 +87,7 @@ pub fn measure(
     session: &mut dyn Generator,
     program: &Program,
     part: Part,
-    options: &Bench,
+    options: &Lengths,
     told: &mut dyn FnMut(&str),
 ) -> Result<Vec<Row>> {
     let decoder = program.decoder.as_ref().ok_or_else(|| {
@@ -272,9 +290,9 @@ mod tests {
         }
     }
 
-    fn options(prompt: &[u32], generate: &[u32], depth: u32) -> Bench {
+    fn options(prompt: &[u32], generate: &[u32], depth: u32) -> Lengths {
         let (prompt, generate) = (prompt.to_vec(), generate.to_vec());
-        Bench { prompt, generate, depth, repetitions: 3, output: Table::Md, draw: Default::default() }
+        Lengths { prompt, generate, depth, repetitions: 3 }
     }
 
     #[test]

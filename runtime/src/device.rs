@@ -2,8 +2,8 @@
 //! missing loader, driver or feature is one clear line; a CPU device is never taken silently.
 
 use crate::error::{Error, Kind, Result};
+use crate::ledger::{Allocated, Ledger};
 use crate::matrix;
-use crate::memory::{Allocated, Ledger};
 use std::sync::{Arc, Mutex, PoisonError};
 use vulkano::command_buffer::allocator::StandardCommandBufferAllocator;
 use vulkano::device::physical::{PhysicalDevice, PhysicalDeviceType};

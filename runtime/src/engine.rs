@@ -6,10 +6,11 @@ use crate::commands::{self, Recorded, Scope, Tape, Ticket};
 use crate::device::Device;
 use crate::error::{Error, Kind, Result};
 use crate::layout::{GUARD_WORD, Layout, history_bytes, ring_bytes, token_bytes};
-use crate::memory::{self, Buffer, Home, Region, Uploader};
+use crate::memory::{Buffer, Home, Region};
 use crate::program::{Bucket, Program};
 use crate::recorder::{Addresses, Code, Part, Pipelines, RecordOptions, Recorder, Recording};
 use crate::step::{RING, Step};
+use crate::transfer::{self, Uploader};
 use crate::weights::WeightSource;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -359,7 +360,7 @@ impl Engine {
     pub(crate) fn download(&mut self, region: &Region, offset: u64, out: &mut [u8]) -> Result<()> {
         self.counters.to_host_bytes += out.len() as u64;
         self.counters.submissions += 1;
-        memory::download(&self.device, &self.slabs[region.slab], region.offset + offset, out)
+        transfer::download(&self.device, &self.slabs[region.slab], region.offset + offset, out)
     }
 
     pub(crate) fn port_regions(&self, bucket: u32) -> Result<crate::layout::Ports> {

@@ -1,11 +1,13 @@
 //! The runtime that every model executable links. It knows Vulkan, tokens and files; it knows no model.
-//! Read in this order: `program` (what it runs), `step`, `model`, `device`, `memory`, `layout`, `weights`, `check`,
-//! `commands`, `recorder`, `engine`, `sampling`, `session`, `text`, `cli`.
+//! Read in this order: `program` (what it runs), `step`, `model`; `device`, `matrix`, `ledger`, `memory`, `layout`, `weights`; `check`,
+//! `spirv`, `commands`, `transfer`, `recorder`, `engine`; `array`, `raw`, `npz`; `sampling`, `generator`, `session`, `text`; what measures
+//! and compares: `bench`, `cost`, `host`, `profile`, `verify`, `verify_rows`, `ppl`; and `cli` on top.
 
 #![deny(unsafe_code)]
 #![warn(clippy::unwrap_used, clippy::expect_used, clippy::undocumented_unsafe_blocks, clippy::print_stdout)]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
 
+pub mod array;
 pub mod bench;
 pub mod check;
 pub mod cli;
@@ -14,8 +16,10 @@ pub mod cost;
 pub mod device;
 pub mod engine;
 pub mod error;
+pub mod generator;
 pub mod host;
 pub mod layout;
+pub mod ledger;
 pub mod matrix;
 pub mod memory;
 pub mod model;
@@ -30,6 +34,7 @@ pub mod session;
 pub mod spirv;
 pub mod step;
 pub mod text;
+mod transfer;
 pub mod verify;
 pub mod verify_rows;
 pub mod weights;

@@ -1,12 +1,11 @@
-//! Device memory. In: sizes and a home. Out: buffers with device addresses, host copies both ways. Promise: nothing is read or
+//! Device memory. In: sizes and a home. Out: buffers with device addresses. Promise: nothing is read or
 //! written outside a buffer, and an allocation that fails names what it was for.
 #![allow(unsafe_code)]
 
-use crate::commands::{self, Scope, Tape, Ticket};
 use crate::device::Device;
 use crate::error::{Error, Kind, Result};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use vulkano::buffer::sys::RawBuffer;
 use vulkano::buffer::{BufferCreateInfo, BufferMemory, BufferUsage};
 use vulkano::device::physical::PhysicalDevice;
@@ -26,27 +25,6 @@ pub(crate) enum Home {
     Readback,
     /// Source of copies to the device.
     Staging,
-}
-
-/// Bytes that we have allocated on a device, in whatever memory.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Allocated {
-    pub now_bytes: u64,
-    /// Most at one time.
-    pub peak_bytes: u64,
-}
-
-/// Keeps [`Allocated`].
-#[derive(Default)]
-pub(crate) struct Ledger {
-    now: AtomicU64,
-    peak: AtomicU64,
-}
-
-impl Ledger {
-    pub fn read(&self) -> Allocated {
-        Allocated { now_bytes: self.now.load(Ordering::Relaxed), peak_bytes: self.peak.load(Ordering::Relaxed) }
-    }
 }
 
 /// An allocation in a ledger, while it lives.
@@ -221,111 +199,6 @@ pub(crate) fn place(sizes: &[u64], guard: u64, max_slab: u64) -> std::result::Re
         regions.push(Region { slab, offset: slabs[slab] - span + guard, bytes });
     }
     Ok((regions, slabs))
-}
-
-const STAGING_BYTES: u64 = 32 << 20;
-
-/// Copies host bytes into device buffers through two staging buffers, or directly where the target is mapped.
-pub(crate) struct Uploader<'a> {
-    device: &'a Device,
-    /// Takes the staging way even into mapped memory (tests).
-    force: bool,
-    staging: Vec<Buffer>,
-    in_flight: [Option<Ticket>; 2],
-    current: usize,
-    filled: u64,
-    copies: Vec<(Buffer, u64, u64, u64)>,
-    pub bytes: u64,
-}
-
-impl<'a> Uploader<'a> {
-    pub fn new(device: &'a Device, force: bool) -> Uploader<'a> {
-        Uploader {
-            device,
-            force,
-            staging: Vec::new(),
-            in_flight: [None, None],
-            current: 0,
-            filled: 0,
-            copies: Vec::new(),
-            bytes: 0,
-        }
-    }
-
-    /// Queues a copy of `data` to `offset` of `target`.
-    pub fn write(&mut self, target: &Buffer, offset: u64, data: &[u8]) -> Result<()> {
-        self.bytes += data.len() as u64;
-        if target.mapped() && !self.force {
-            return target.write(offset, data);
-        }
-        let mut at = offset;
-        let mut rest = data;
-        while !rest.is_empty() {
-            if self.filled == STAGING_BYTES {
-                self.flush()?;
-            }
-            let staging = self.stage()?;
-            let n = rest.len().min((STAGING_BYTES - self.filled) as usize);
-            staging.write(self.filled, &rest[..n])?;
-            self.copies.push((target.clone(), self.filled, at, n as u64));
-            self.filled = (self.filled + n as u64).next_multiple_of(4).min(STAGING_BYTES);
-            at += n as u64;
-            rest = &rest[n..];
-        }
-        Ok(())
-    }
-
-    /// The current staging buffer, free for writing.
-    fn stage(&mut self) -> Result<Buffer> {
-        if let Some(ticket) = self.in_flight[self.current].take() {
-            ticket.wait()?;
-        }
-        if self.staging.len() <= self.current {
-            self.staging.push(Buffer::new(self.device, STAGING_BYTES, Home::Staging, "staging")?);
-        }
-        Ok(self.staging[self.current].clone())
-    }
-
-    fn flush(&mut self) -> Result<()> {
-        if self.copies.is_empty() {
-            return Ok(());
-        }
-        let mut tape = Tape::new(self.device)?;
-        for (target, from, to, bytes) in self.copies.drain(..) {
-            tape.copy(&self.staging[self.current], from, &target, to, bytes);
-        }
-        tape.barrier(Scope::All, Scope::All);
-        self.in_flight[self.current] = Some(commands::submit(self.device, &[tape.end()?])?);
-        self.current ^= 1;
-        self.filled = 0;
-        Ok(())
-    }
-
-    /// Waits until everything is in place.
-    pub fn finish(mut self) -> Result<u64> {
-        self.flush()?;
-        for ticket in self.in_flight.iter_mut().filter_map(Option::take) {
-            ticket.wait()?;
-        }
-        Ok(self.bytes)
-    }
-}
-
-/// Copies device bytes to the host; waits for it.
-pub(crate) fn download(device: &Device, source: &Buffer, offset: u64, out: &mut [u8]) -> Result<()> {
-    let mut at = offset;
-    for piece in out.chunks_mut(STAGING_BYTES as usize) {
-        let bytes = piece.len() as u64;
-        let landing = Buffer::new(device, bytes, Home::Readback, "reading back")?;
-        let mut tape = Tape::new(device)?;
-        tape.barrier(Scope::All, Scope::All);
-        tape.copy(source, at, &landing, 0, bytes);
-        tape.barrier(Scope::All, Scope::Host);
-        commands::submit(device, &[tape.end()?])?.wait()?;
-        landing.read(0, piece)?;
-        at += bytes;
-    }
-    Ok(())
 }
 
 /// Bytes for readers: `1.5 GiB`.

@@ -8,8 +8,8 @@ use std::path::Path;
 use npyz::npz::{NpzArchive, NpzWriter};
 use npyz::{AutoSerialize, DType, Deserialize, NpyFile, Order, WriterBuilder};
 
+use crate::array::{Array, Data};
 use crate::error::{Error, Result};
-use crate::raw::{Array, Data};
 
 /// All arrays of a file, in its order.
 pub fn read(path: &Path) -> Result<Vec<(String, Array)>> {

@@ -4,7 +4,8 @@
 use serde_json::{Value, json};
 
 use crate::error::{Error, Result};
-use crate::verify::{Scorer, argmax, log_sum_exp};
+use crate::generator::Scorer;
+use crate::verify::{argmax, log_sum_exp};
 
 /// Tokens `start..end`, of which `first..end` are scored; those before are context only.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -168,7 +169,7 @@ fn nats(id: u32, logits: &[f32]) -> Result<(f64, f64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::generate::Generator;
+    use crate::generator::Generator;
     use crate::step::Done;
 
     #[test]

@@ -1,16 +1,16 @@
 //! The token loop. In: token ids. Out: sampled tokens, a submission's worth at a time, or logits. Promise: between prompt and answer
 //! nothing but token ids crosses the bus, and rows of the cache that are right already are not computed again.
 
-use crate::cli::generate::Generator;
 use crate::commands::Ticket;
 use crate::engine::{Counters, Engine, Run};
 use crate::error::{Error, Kind, Result};
+use crate::generator::Generator;
+use crate::generator::Scorer;
 use crate::profile::Timing;
 use crate::program::Decoder;
 use crate::recorder::Part;
 use crate::sampling::Sampling;
 use crate::step::{Done, MAX_STOPS, RING, Step};
-use crate::verify::Scorer;
 use std::collections::VecDeque;
 
 /// How the loop submits.

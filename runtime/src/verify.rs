@@ -3,8 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::cli::generate::Generator;
 use crate::error::{Error, Result};
+use crate::generator::Scorer;
 
 const FORMAT: &str = "onnxcast-golden-1";
 
@@ -63,15 +63,6 @@ impl Golden {
             _ => 0.05,
         }
     }
-}
-
-/// A session that shows its logits.
-pub trait Scorer: Generator {
-    /// Forgets everything and takes `ids` in chunks, as a prompt; the logits of the last.
-    fn prompt_logits(&mut self, ids: &[u32]) -> Result<Vec<f32>>;
-
-    /// Takes one more token through a decode step; its logits.
-    fn next_logits(&mut self, id: u32) -> Result<Vec<f32>>;
 }
 
 /// A token that the reference did not choose.

@@ -6,10 +6,11 @@ use std::path::Path;
 
 use serde::Serialize;
 
+use crate::array::{Array, Data};
 use crate::error::{Error, Result};
+use crate::generator::Scorer;
 use crate::npz;
-use crate::raw::{Array, Data};
-use crate::verify::{Scorer, argmax, cosine, larger, worse};
+use crate::verify::{argmax, cosine, larger, worse};
 
 /// Logits of some positions of a sequence, and the prompts that are tried on it.
 pub struct Rows {
@@ -185,7 +186,7 @@ fn margin(logits: &[f32]) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::generate::Generator;
+    use crate::generator::Generator;
     use crate::step::Done;
 
     const BOUNDS: Bounds = Bounds { cosine: 0.9999, margin: 0.05, difference: None };

@@ -1,4 +1,5 @@
 use super::*;
+use crate::generator::{Generator, Scorer};
 use crate::step::Done;
 
 /// A model over four tokens whose logits depend on the last token alone, with an error put on one logit.

@@ -3,12 +3,12 @@
 mod common;
 
 use common::*;
+use onnxcast_runtime::array::{Array, Data};
 use onnxcast_runtime::device::{Device, Options as DeviceOptions};
 use onnxcast_runtime::engine::{Engine, Options};
 use onnxcast_runtime::error::Kind;
 use onnxcast_runtime::layout::memory_plan;
 use onnxcast_runtime::program::*;
-use onnxcast_runtime::raw::{Array, Data};
 use onnxcast_runtime::recorder::{Part, RecordOptions};
 use onnxcast_runtime::weights::{PoolWriter, WeightSource};
 

@@ -4,12 +4,12 @@ mod common;
 
 use common::decoder::{VOCAB, decoder, next};
 use common::device;
-use onnxcast_runtime::cli::generate::{End, Generator, Request, generate};
+use onnxcast_runtime::cli::generate::{End, Request, generate};
 use onnxcast_runtime::engine::{Engine, Options as EngineOptions};
 use onnxcast_runtime::error::Kind;
+use onnxcast_runtime::generator::{Generator, Scorer};
 use onnxcast_runtime::session::{Options, Session};
 use onnxcast_runtime::step::Done;
-use onnxcast_runtime::verify::Scorer;
 use onnxcast_runtime::weights::WeightSource;
 
 const CONTEXT: u32 = 50;

@@ -5,14 +5,14 @@ mod common;
 use common::decoder::decoder;
 use common::layered;
 use common::skipped::skipped;
-use onnxcast_runtime::cli::generate::Generator;
+use onnxcast_runtime::array::Array;
 use onnxcast_runtime::device::{Device, Options as DeviceOptions};
 use onnxcast_runtime::engine::{Engine, Options};
 use onnxcast_runtime::error::Kind;
-use onnxcast_runtime::raw::Array;
+use onnxcast_runtime::generator::Generator;
+use onnxcast_runtime::generator::Scorer;
 use onnxcast_runtime::recorder::{Part, RecordOptions};
 use onnxcast_runtime::session::{Options as SessionOptions, Session};
-use onnxcast_runtime::verify::Scorer;
 use onnxcast_runtime::weights::WeightSource;
 
 #[test]

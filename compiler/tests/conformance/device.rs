@@ -6,9 +6,9 @@ use onnxcast::graph::eval::{Array, Values};
 use onnxcast::graph::{DType, Graph};
 use onnxcast::plan::{self, BucketGraph, Lock, Precision, Request, Shaders};
 use onnxcast::shaders;
+use onnxcast_runtime::array::{self, Data};
 use onnxcast_runtime::device::{Device, Options as DeviceOptions};
 use onnxcast_runtime::engine::{Engine, Options};
-use onnxcast_runtime::raw::{self, Data};
 use onnxcast_runtime::recorder::Code;
 use onnxcast_runtime::weights::WeightSource;
 use std::collections::HashMap;
@@ -38,7 +38,7 @@ pub fn run(device: &'static Device, graph: &Graph, inputs: &Arrays) -> Result<Ar
         let array = inputs.get(name).ok_or_else(|| Trouble::Failed(format!("input {name} is missing")))?;
         ports.push((name.as_str(), to_raw(array)));
     }
-    let ports: Vec<(&str, &raw::Array)> = ports.iter().map(|(name, array)| (*name, array)).collect();
+    let ports: Vec<(&str, &array::Array)> = ports.iter().map(|(name, array)| (*name, array)).collect();
     // What the host refuses to carry is refused by name: integers past the device's 32 bits.
     let out = engine.run_raw(0, &ports).map_err(|e| match e.to_string() {
         said if said.contains("range") || said.contains("32-bit") => Trouble::Refused(said),
@@ -81,7 +81,7 @@ fn engine(device: &'static Device, graph: &Graph) -> Result<Engine, Trouble> {
         .map_err(|e| failed(e.to_string()))
 }
 
-fn to_raw(array: &Array) -> raw::Array {
+fn to_raw(array: &Array) -> array::Array {
     let ints = || array.to_ints();
     let data = match array.dtype {
         DType::Bool => Data::Bool(ints().iter().map(|x| *x != 0).collect()),
@@ -91,10 +91,10 @@ fn to_raw(array: &Array) -> raw::Array {
         DType::U64 => Data::U64(ints().into_iter().map(|x| x as u64).collect()),
         _ => Data::I64(ints()),
     };
-    raw::Array { shape: array.shape.clone(), data }
+    array::Array { shape: array.shape.clone(), data }
 }
 
-fn from_raw(array: raw::Array) -> Array {
+fn from_raw(array: array::Array) -> Array {
     fn ints<T: Into<i64>>(v: Vec<T>) -> Values {
         Values::Int(v.into_iter().map(Into::into).collect())
     }

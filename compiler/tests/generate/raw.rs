@@ -2,9 +2,9 @@
 
 use onnxcast::job::{Job, Wish};
 use onnxcast::pipeline;
+use onnxcast_runtime::array::Array;
 use onnxcast_runtime::engine::Engine;
 use onnxcast_runtime::npz;
-use onnxcast_runtime::raw::Array;
 use std::collections::BTreeMap;
 
 const DATA: &str = "tests/data";

@@ -7,10 +7,10 @@ use half::f16;
 use onnxcast::graph::eval::{self, Array, Values};
 use onnxcast::graph::{DType, Def, Graph};
 use onnxcast::plan::{self, BucketGraph, Kv, Lock, Request, Shaders, Storage};
+use onnxcast_runtime::array::{self, Data};
 use onnxcast_runtime::device::{Device, Options as DeviceOptions};
 use onnxcast_runtime::engine::{Engine, Options};
 use onnxcast_runtime::program::Kernel;
-use onnxcast_runtime::raw::{self, Data};
 use onnxcast_runtime::recorder::Code;
 use onnxcast_runtime::step::Step;
 use onnxcast_runtime::weights::WeightSource;
@@ -72,9 +72,9 @@ pub fn run_on(engine: &mut Engine, graph: &Graph, storage: impl Into<Storage>, i
         let array = &inputs[&graph.value(state.input).name];
         engine.write_state(i as u32, &state_bytes(array, kv)).unwrap_or_else(|e| panic!("{e}"));
     }
-    let ports: Vec<(String, raw::Array)> =
+    let ports: Vec<(String, array::Array)> =
         graph.inputs.iter().map(|&v| (graph.value(v).name.clone(), to_raw(&inputs[&graph.value(v).name]))).collect();
-    let ports: Vec<(&str, &raw::Array)> = ports.iter().map(|(name, array)| (name.as_str(), array)).collect();
+    let ports: Vec<(&str, &array::Array)> = ports.iter().map(|(name, array)| (name.as_str(), array)).collect();
     let out = engine.run_raw(0, &ports).unwrap_or_else(|e| panic!("{e}"));
     engine.check_guards().unwrap_or_else(|e| panic!("{e}"));
     let mut all: Arrays = out.into_iter().map(|(name, array)| (name, from_raw(array))).collect();
@@ -100,7 +100,7 @@ fn state_bytes(array: &Array, kv: Kv) -> Vec<u8> {
     }
 }
 
-fn to_raw(array: &Array) -> raw::Array {
+fn to_raw(array: &Array) -> array::Array {
     let ints = array.to_ints();
     let data = match array.dtype {
         DType::Bool => Data::Bool(ints.iter().map(|x| *x != 0).collect()),
@@ -108,10 +108,10 @@ fn to_raw(array: &Array) -> raw::Array {
         d if d.is_float() => Data::F32(array.to_f32()),
         _ => Data::I64(ints),
     };
-    raw::Array { shape: array.shape.clone(), data }
+    array::Array { shape: array.shape.clone(), data }
 }
 
-fn from_raw(array: raw::Array) -> Array {
+fn from_raw(array: array::Array) -> Array {
     let (dtype, data) = match array.data {
         Data::F16(v) => (DType::F16, Values::F32(v.iter().map(|x| x.to_f32()).collect())),
         Data::F32(v) => (DType::F32, Values::F32(v)),

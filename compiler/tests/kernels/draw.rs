@@ -4,7 +4,7 @@ use crate::device::device;
 use crate::nodes::Random;
 use crate::policy::{self, draw};
 use crate::sample::{engine_of, engine_on};
-use onnxcast_runtime::cli::generate::Generator;
+use onnxcast_runtime::generator::Generator;
 use onnxcast_runtime::sampling::Sampling;
 use onnxcast_runtime::session::{Options, Session};
 use onnxcast_runtime::step::Done;

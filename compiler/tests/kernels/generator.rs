@@ -3,9 +3,9 @@
 
 use crate::device::device;
 use onnxcast::shaders;
+use onnxcast_runtime::array::{Array, Data};
 use onnxcast_runtime::engine::{Engine, Options};
 use onnxcast_runtime::program::{Arg, Block, Bucket, Dispatch, Elem, Kernel, Phase, Port, Program};
-use onnxcast_runtime::raw::{Array, Data};
 use onnxcast_runtime::recorder::Code;
 use onnxcast_runtime::weights::WeightSource;
 

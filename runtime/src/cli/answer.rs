@@ -3,11 +3,12 @@
 
 use super::args::Args;
 use super::chat::{Chat, Lines};
-use super::generate::{End, Generator, Request, generate};
+use super::generate::{End, Request, generate};
 use super::interrupt;
 use super::out::{Out, remark_to_person};
 use super::source::{self, Source};
 use crate::error::{Error, Kind, Result};
+use crate::generator::Generator;
 use crate::model::Text;
 use crate::program::{Decoder, Program};
 use crate::sampling::Sampling;

@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+use crate::bench::Table;
+use clap::{Args as ClapArgs, Parser, Subcommand};
 
 use super::draw::Draw;
 use crate::error::Result;
@@ -132,13 +133,6 @@ pub struct Bench {
     pub output: Table,
     #[command(flatten, next_help_heading = "Sampling")]
     pub draw: Draw,
-}
-
-#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Table {
-    Md,
-    Json,
-    Csv,
 }
 
 #[derive(ClapArgs, Debug)]

@@ -4,10 +4,11 @@
 use rustyline::error::ReadlineError;
 use rustyline::{Behavior, Config, DefaultEditor};
 
-use super::generate::{Answered, Generator, Request, generate};
+use super::generate::{Answered, Request, generate};
 use super::interrupt;
 use super::out::{Out, remark, remark_to_person};
 use crate::error::{Error, Kind, Result};
+use crate::generator::Generator;
 use crate::sampling::Sampling;
 use crate::text::{Codec, Message};
 

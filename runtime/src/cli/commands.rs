@@ -73,7 +73,10 @@ impl Call<'_> {
             host: host::memory(),
         };
         let mut told = |test: &str| remark_to_person(&format!("{test} …"));
-        let rows = bench::measure(&mut session, self.setting.program, self.part(), options, &mut told)?;
+        let args::Bench { depth, repetitions, .. } = *options;
+        let (prompt, generate) = (options.prompt.clone(), options.generate.clone());
+        let lengths = bench::Lengths { prompt, generate, depth, repetitions };
+        let rows = bench::measure(&mut session, self.setting.program, self.part(), &lengths, &mut told)?;
         let model = &self.setting.program.name;
         let head = bench::Head { model, precision: self.model.card.precision, device: &device, memory };
         out.line(&bench::print(&head, &rows, options.output))

@@ -6,26 +6,11 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::draw;
-use crate::engine::Counters;
 use crate::error::Result;
+use crate::generator::Generator;
 use crate::sampling::Sampling;
 use crate::step::Done;
 use crate::text::{Codec, StopFilter, Stream};
-
-/// What the token loop asks of a session.
-pub trait Generator {
-    /// Makes the cache hold `ids`, keeping rows that are right already, and samples the first of at most `limit` tokens.
-    /// Errors when the ids do not fit the context.
-    fn begin(&mut self, ids: &[u32], limit: u32) -> Result<()>;
-
-    /// Appends the tokens of one more submission; the reason once the answer has ended.
-    fn advance(&mut self, tokens: &mut Vec<u32>) -> Result<Option<Done>>;
-
-    /// What crossed the bus so far.
-    fn counters(&self) -> Counters {
-        Counters::default()
-    }
-}
 
 pub struct Request<'a> {
     pub ids: &'a [u32],

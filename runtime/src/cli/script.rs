@@ -1,8 +1,8 @@
 //! A scripted session for tests. In: answers, token by token. Out: a `Generator` that gives them. Promise: it records every
 //! prompt it was given.
 
-use super::generate::Generator;
 use crate::error::{Error, Result};
+use crate::generator::Generator;
 use crate::step::Done;
 
 pub struct Script {

@@ -3,7 +3,7 @@
 
 use crate::error::{Error, Result};
 use crate::import::{Inspection, Port, inspect};
-use crate::job;
+use crate::texts;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -139,7 +139,7 @@ impl Place {
         if has("chat_template.jinja") {
             *out += "template = \"chat_template.jinja\"\n";
         }
-        let stops = |name: &&&str| std::fs::read(self.folder.join(name)).is_ok_and(|b| job::stops(&b).is_some());
+        let stops = |name: &&&str| std::fs::read(self.folder.join(name)).is_ok_and(|b| texts::stops(&b).is_some());
         match ["generation_config.json", "genai_config.json", "config.json"].iter().find(stops) {
             Some(name) => *out += &format!("generation_config = \"{name}\"\n"),
             None => *out += "stops = []  # no eos_token_id was found: list the ids that end an answer\n",

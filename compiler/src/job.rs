@@ -5,14 +5,14 @@ use crate::error::{Error, Result};
 use crate::fetch::{self, Place};
 use crate::import::{Bindings, inspect};
 use crate::init;
-use crate::manifest::{self, Bucket, Manifest, Text};
+use crate::manifest::{self, Bucket, MANIFEST, Manifest};
 use crate::plan::{Kv, Lock, Precision};
 use crate::quantise::{Method, Settings};
+use crate::texts::{self, TextFiles};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// Name of the manifest and of the lock in a model's folder.
-pub const MANIFEST: &str = "model.toml";
+/// Name of the lock in a model's folder.
 pub const LOCK: &str = "weights.lock";
 
 /// The user's wishes.
@@ -74,16 +74,6 @@ pub struct Job {
     pub made: Option<String>,
 }
 
-/// Contents of the text files.
-#[derive(Debug)]
-pub struct TextFiles {
-    pub tokenizer: Vec<u8>,
-    pub config: Option<Vec<u8>>,
-    pub template: Option<Vec<u8>>,
-    pub stops: Vec<u32>,
-    pub system: Option<String>,
-}
-
 /// Folders in which a model's files are looked for, first to last.
 struct Folders(Vec<PathBuf>);
 
@@ -128,11 +118,12 @@ impl Job {
         if let Some(dims) = &wish.dims {
             known_symbols(dims, &graphs)?;
         }
-        let text = match manifest.text.as_ref().map(|t| text(t, &folders)) {
-            // A plan needs no tokenizer; the executable would take --prompt-ids only.
-            Some(Err(_)) if wish.without_weights => None,
-            other => other.transpose().map_err(|e| without(wish, &manifest, e))?,
-        };
+        let text =
+            match manifest.text.as_ref().map(|t| texts::gather(t, &|name| folders.find(name).and_then(|p| read(&p)))) {
+                // A plan needs no tokenizer; the executable would take --prompt-ids only.
+                Some(Err(_)) if wish.without_weights => None,
+                other => other.transpose().map_err(|e| without(wish, &manifest, e))?,
+            };
         if let Some(name) = manifest.picture.as_ref().and_then(|p| p.preprocessor.clone()) {
             let file = folders.find(&name).and_then(|p| read(&p)).map_err(|e| without(wish, &manifest, e))?;
             manifest.fill_picture(&file).map_err(|e| e.at(name))?;
@@ -316,53 +307,6 @@ fn graphs(wish: &Wish, m: &Manifest, folders: &Folders) -> Result<BTreeMap<Strin
     Ok(out)
 }
 
-fn text(t: &Text, folders: &Folders) -> Result<TextFiles> {
-    let file = |name: &String| folders.find(name).and_then(|p| read(&p));
-    let optional = |name: &Option<String>| name.as_ref().map(&file).transpose();
-    let stops = match (&t.stops, &t.generation_config) {
-        (Some(stops), _) => stops.clone(),
-        (None, Some(name)) => {
-            let bytes = file(name)?;
-            stops(&bytes).ok_or_else(|| {
-                let what = "has no usable eos_token_id";
-                Error::new("manifest", what).at(name.clone()).hint("list the ids under [text] stops")
-            })?
-        }
-        (None, None) => {
-            return Err(Error::new("manifest", "neither stops nor generation_config is given").at("key 'text'"));
-        }
-    };
-    Ok(TextFiles {
-        tokenizer: file(&t.tokenizer)?,
-        config: optional(&t.tokenizer_config)?.map(|json| if t.chat { json } else { without_template(json) }),
-        template: optional(&t.template.clone().filter(|_| t.chat))?,
-        stops,
-        system: t.system.clone(),
-    })
-}
-
-/// A tokenizer's config without its chat template. What is no JSON object is left to whoever reads it.
-fn without_template(json: Vec<u8>) -> Vec<u8> {
-    match serde_json::from_slice(&json) {
-        Ok(serde_json::Value::Object(mut keys)) => {
-            keys.remove("chat_template");
-            serde_json::Value::Object(keys).to_string().into_bytes()
-        }
-        _ => json,
-    }
-}
-
-/// `eos_token_id` of a config file: a number or a list.
-pub fn stops(json: &[u8]) -> Option<Vec<u32>> {
-    let value: serde_json::Value = serde_json::from_slice(json).ok()?;
-    let eos = value.get("eos_token_id").or_else(|| value.get("model")?.get("eos_token_id"))?;
-    let id = |v: &serde_json::Value| v.as_u64().and_then(|n| u32::try_from(n).ok());
-    match eos {
-        serde_json::Value::Array(list) => list.iter().map(id).collect(),
-        one => id(one).map(|n| vec![n]),
-    }
-}
-
 fn read(path: &Path) -> Result<Vec<u8>> {
     std::fs::read(path).map_err(|e| Error::new("manifest", e.to_string()).at(path.display().to_string()))
 }
@@ -370,17 +314,6 @@ fn read(path: &Path) -> Result<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn stops_are_a_number_or_a_list() {
-        assert_eq!(stops(b"{\"eos_token_id\": 2}"), Some(vec![2]));
-        assert_eq!(stops(b"{\"eos_token_id\": [7, 2]}"), Some(vec![7, 2]));
-        assert_eq!(stops(b"{\"model\": {\"eos_token_id\": 5}}"), Some(vec![5]));
-        for text in ["{}", "{\"eos_token_id\": null}", "{\"eos_token_id\": -1}", "[", "{\"eos_token_id\": [1, \"x\"]}"]
-        {
-            assert_eq!(stops(text.as_bytes()), None, "{text}");
-        }
-    }
 
     #[test]
     fn a_manifest_outside_the_project_is_shown_without_its_folder() {

@@ -1,4 +1,4 @@
-//! The onnxcast compiler as a library: import -> passes -> plan -> emit, over `graph`. Start at `pipeline`.
+//! The onnxcast compiler as a library: import -> passes -> quantise -> plan -> emit, over `graph`. Start at `pipeline`.
 
 #![deny(unsafe_code)]
 
@@ -6,6 +6,7 @@ pub mod cli;
 pub mod emit;
 pub mod error;
 pub mod fetch;
+pub mod files;
 pub mod graph;
 pub mod import;
 pub mod init;
@@ -18,3 +19,4 @@ pub mod plan;
 pub mod quantise;
 pub mod recast;
 pub mod shaders;
+pub mod texts;

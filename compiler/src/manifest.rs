@@ -14,6 +14,9 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+/// Name of the manifest in a model's folder.
+pub const MANIFEST: &str = "model.toml";
+
 /// A model as its folder describes it.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Manifest {

@@ -3,7 +3,9 @@
 
 use crate::emit;
 use crate::error::{Error, Result};
-use crate::job::{Job, MANIFEST};
+use crate::files::replace;
+use crate::job::Job;
+use crate::manifest::MANIFEST;
 use crate::pipeline::Compiled;
 use crate::plan::Plan;
 use crate::plan::weights::{Packed, pack};
@@ -116,18 +118,6 @@ fn keep(job: &Job, target: &Path, part: &Path) -> Result<()> {
         }
     }
     Ok(())
-}
-
-/// Writes a file beside `path` and moves it there.
-pub fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
-    let mut part = path.as_os_str().to_owned();
-    part.push(".part");
-    let part = PathBuf::from(part);
-    let done = fs::write(&part, bytes).and_then(|()| fs::rename(&part, path));
-    done.map_err(|e| {
-        let _ = fs::remove_file(&part); // the first error is the one to tell
-        failed(path, e)
-    })
 }
 
 fn failed(path: &Path, e: std::io::Error) -> Error {

@@ -1,7 +1,7 @@
 //! Read this first: an ONNX model becomes a program in five stages, one function each. In: a job (manifest, files, lock). Out: the
 //! plan and the text of generated/NAME. Promise: every stage verifies what it hands on, and nothing is written to disk here.
 
-use crate::emit::{self, Assets, TextAssets};
+use crate::emit::{self, Assets};
 use crate::error::{Error, Result};
 use crate::graph::{growing_caches, print, verify};
 use crate::import::{self, Keep, Options, Part};
@@ -168,13 +168,6 @@ pub fn text(buckets: &[BucketGraph]) -> String {
 /// Prints the program.
 pub fn emit(job: &Job, plan: &Plan, graphs: &str) -> Result<Vec<emit::File>> {
     let m = &job.manifest;
-    let text = job.text.as_ref().map(|t| TextAssets {
-        tokenizer: &t.tokenizer,
-        config: t.config.as_deref(),
-        template: t.template.as_deref(),
-        stops: &t.stops,
-        system: t.system.as_deref(),
-    });
     emit::files(
         &plan.program,
         &Assets {
@@ -183,7 +176,7 @@ pub fn emit(job: &Job, plan: &Plan, graphs: &str) -> Result<Vec<emit::File>> {
             licence: &m.licence,
             precision: m.precision.name(),
             manifest: &job.shown,
-            text,
+            text: job.text.as_ref(),
             picture: picture(m, &plan.program)?,
             golden: job.golden.as_deref(),
             graphs,

@@ -7,7 +7,7 @@ use crate::job::{Job, Wish};
 use crate::pipeline::Compiled;
 use crate::quantise::Settings;
 use crate::recast::Recast;
-use crate::{output, pipeline};
+use crate::{files, output, pipeline};
 use onnxcast_runtime::memory::human;
 use onnxcast_runtime::program::{Bucket, Part, Program};
 use onnxcast_runtime::weights::{Pool, append};
@@ -101,12 +101,7 @@ pub fn attach(name: &str, executable: &Path, home: Home) -> Result<()> {
         Home::Inside => append(executable, &pool).map_err(fail),
         Home::Beside => {
             let target = executable.with_file_name(format!("{name}.pool"));
-            let part = executable.with_file_name(format!(".{name}.pool.part"));
-            let copied = std::fs::copy(&pool, &part).and_then(|_| std::fs::rename(&part, &target));
-            copied.map_err(|e| {
-                let _ = std::fs::remove_file(&part); // the copy's own error is the one to tell
-                Error::new("attach", e.to_string()).at(target.display().to_string())
-            })
+            files::copy(&pool, &target)
         }
     }
 }

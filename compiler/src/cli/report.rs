@@ -5,7 +5,8 @@ use super::dot::dot;
 use super::print;
 use crate::error::{Error, Result};
 use crate::import::{self, Bindings, DataFile, Inspection, Options};
-use crate::job::{Job, MANIFEST, Wish};
+use crate::job::{Job, Wish};
+use crate::manifest::MANIFEST;
 use crate::{init as first, output, pipeline};
 use onnxcast_runtime::memory::human;
 use serde_json::json;
@@ -161,7 +162,7 @@ pub fn init(onnx: &Path, name: Option<String>, to: Option<PathBuf>) -> Result<()
     if let Some(parent) = path.parent() {
         std::fs::create_dir_all(parent).map_err(|e| failed(e.to_string()))?;
     }
-    output::replace(&path, text.as_bytes())?;
+    crate::files::replace(&path, text.as_bytes())?;
     eprintln!("wrote {}; read it, then: make model={name}", path.display());
     Ok(())
 }

@@ -41,17 +41,17 @@ pub fn tokens(assets: &Assets) -> TokenStream {
 }
 
 fn text(assets: &Assets) -> TokenStream {
-    let Some(text) = &assets.text else { return quote!(None::<Text>) };
-    let config = match text.config {
+    let Some(text) = assets.text else { return quote!(None::<Text>) };
+    let config = match &text.config {
         Some(_) => quote!(include_str!("assets/tokenizer_config.json")),
         None => quote!(""),
     };
-    let template = match text.template {
+    let template = match &text.template {
         Some(_) => quote!(Some(include_str!("assets/chat_template.jinja"))),
         None => quote!(None),
     };
     let stops = text.stops.iter().map(|s| Literal::u32_unsuffixed(*s));
-    let system = match text.system {
+    let system = match &text.system {
         Some(s) => quote!(Some(#s)),
         None => quote!(None),
     };
@@ -104,10 +104,10 @@ pub const CARD: &str = "card.json";
 
 /// The files that `main.rs` includes, and the card.
 pub fn assets(assets: &Assets) -> Vec<File> {
-    let text = assets.text.as_ref();
+    let text = assets.text;
     let mut card = serde_json::json!({
         "title": assets.title, "source": assets.source, "licence": assets.licence,
-        "stops": text.map(|t| t.stops), "system": text.and_then(|t| t.system),
+        "stops": text.map(|t| &t.stops), "system": text.and_then(|t| t.system.as_ref()),
     });
     if let Some((picture, _)) = &assets.picture {
         card["picture"] = serde_json::json!(picture);
@@ -115,9 +115,9 @@ pub fn assets(assets: &Assets) -> Vec<File> {
     let card = format!("{card:#}\n").into_bytes();
     [
         (CARD, Some(card.as_slice())),
-        ("tokenizer.json", text.map(|t| t.tokenizer)),
-        ("tokenizer_config.json", text.and_then(|t| t.config)),
-        ("chat_template.jinja", text.and_then(|t| t.template)),
+        ("tokenizer.json", text.map(|t| t.tokenizer.as_slice())),
+        ("tokenizer_config.json", text.and_then(|t| t.config.as_deref())),
+        ("chat_template.jinja", text.and_then(|t| t.template.as_deref())),
         ("golden.json", assets.golden),
     ]
     .into_iter()

@@ -11,6 +11,7 @@ pub use stamp::FILE as STAMP;
 
 use crate::error::{Error, Result};
 use crate::manifest::{Law, Picture};
+use crate::texts::TextFiles;
 use onnxcast_runtime::program::Program;
 use proc_macro2::TokenStream;
 use std::fs;
@@ -25,22 +26,13 @@ pub struct Assets<'a> {
     pub precision: &'a str,
     /// Path of the manifest as the header shows it, relative to the project.
     pub manifest: &'a str,
-    pub text: Option<TextAssets<'a>>,
+    pub text: Option<&'a TextFiles>,
     /// Where pictures go, and what is done to them.
     pub picture: Option<(&'a Picture, Law)>,
     /// The golden file's content.
     pub golden: Option<&'a [u8]>,
     /// The fused graphs, in text form.
     pub graphs: &'a str,
-}
-
-/// Contents of the text files.
-pub struct TextAssets<'a> {
-    pub tokenizer: &'a [u8],
-    pub config: Option<&'a [u8]>,
-    pub template: Option<&'a [u8]>,
-    pub stops: &'a [u32],
-    pub system: Option<&'a str>,
 }
 
 /// A generated file: path in the folder, content.

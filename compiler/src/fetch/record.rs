@@ -64,6 +64,6 @@ impl Record {
 
     pub fn save(&self) -> Result<()> {
         let rows = toml::to_string(&self.rows).map_err(|e| Error::new("fetch", e.to_string()))?;
-        crate::output::replace(&self.path, format!("{HEAD}\n{rows}").as_bytes())
+        crate::files::replace(&self.path, format!("{HEAD}\n{rows}").as_bytes())
     }
 }

@@ -91,5 +91,5 @@ fn parent(link: Option<&Link>) -> Result<Option<(PathBuf, String)>> {
 /// The manifest of another model in the folder that holds this model's folder.
 fn beside(path: &Path, name: &str) -> PathBuf {
     let home = path.parent().unwrap_or(Path::new("."));
-    home.parent().unwrap_or(Path::new("..")).join(name).join(crate::job::MANIFEST)
+    home.parent().unwrap_or(Path::new("..")).join(name).join(super::MANIFEST)
 }

@@ -14,6 +14,7 @@ pub mod job;
 pub mod manifest;
 pub mod output;
 pub mod passes;
+pub mod pictures;
 pub mod pipeline;
 pub mod plan;
 pub mod quantise;

@@ -8,6 +8,7 @@ use crate::import::{self, Keep, Options, Part};
 use crate::job::Job;
 use crate::manifest::{Bucket, Law, Manifest, Picture};
 use crate::passes::{self, Log};
+use crate::pictures;
 use crate::plan::{self, BucketGraph, Plan, Precision, Request, Shaders};
 use crate::quantise::{self, Report};
 use onnxcast_runtime::program::Program;
@@ -55,12 +56,16 @@ pub fn import(job: &Job) -> Result<Vec<BucketGraph>> {
         read.push(parts(job, bucket).map_err(|e| place(e, bucket))?);
     }
     let decoders = decoders(&job.manifest, &read);
-    let mut out = vec![];
+    let (mut out, mut edges) = (vec![], vec![]);
     for ((bucket, parts), decoder) in job.manifest.buckets.iter().zip(read).zip(decoders) {
         let keep = if decoder { Keep::Last } else { Keep::Open };
-        let graph = import::compose(parts, &bucket.edges, keep).map_err(|e| place(e, bucket))?;
-        let file = bucket.graphs.join("+");
-        out.push(BucketGraph { name: bucket.name.clone(), file, rows: bucket.rows, decoder, graph });
+        let made = import::compose(parts, &bucket.edges, keep).map_err(|e| place(e, bucket))?;
+        let (name, file) = (bucket.name.clone(), bucket.graphs.join("+"));
+        out.push(BucketGraph { name, file, rows: bucket.rows, decoder, graph: made.graph });
+        edges.push(made.edges);
+    }
+    if let Some(picture) = &job.manifest.picture {
+        pictures::join(picture, &mut out, &edges)?; // rows of pictures go from the tower's bucket to the decoder's
     }
     Ok(out)
 }

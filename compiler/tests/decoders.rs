@@ -30,7 +30,7 @@ fn composed(folder: &str, dims: &[(&str, usize)]) -> Result<Graph, String> {
         Part { name: name.into(), graph }
     };
     let parts = vec![part("embed"), part("decoder")];
-    let mut graph = import::compose(parts, &BTreeMap::new(), Keep::Last).map_err(|e| e.to_string())?;
+    let mut graph = import::compose(parts, &BTreeMap::new(), Keep::Last).map_err(|e| e.to_string())?.graph;
     let mut log = Log::default();
     passes::run(&mut graph, passes::ORDER, &mut log).map_err(|e| format!("{e}\n{}", log.lines.join("\n")))?;
     Ok(graph)

@@ -19,6 +19,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
+#[path = "generate/pictures.rs"]
+mod pictures;
 #[path = "generate/quantised.rs"]
 mod quantised;
 #[path = "generate/raw.rs"]

@@ -3,7 +3,7 @@
 
 use crate::device::Limits;
 use crate::error::{Error, Kind, Result};
-use crate::program::{Arg, Block, Bucket, Dispatch, Program};
+use crate::program::{Arg, Block, Bucket, Dispatch, Pictures, Program};
 use crate::step::MAX_ARGS;
 
 /// Holds the program against itself and the device.
@@ -109,8 +109,24 @@ fn check_decoder(program: &Program) -> Result<()> {
             Some(_) => {}
         }
     }
+    if let Some(pictures) = &decoder.pictures {
+        check_pictures(program, pictures)?;
+    }
     if decoder.context == 0 || decoder.vocab == 0 {
         return Err(wrong(format!("a decoder of {} rows and {} tokens", decoder.context, decoder.vocab)));
+    }
+    Ok(())
+}
+
+fn check_pictures(program: &Program, pictures: &Pictures) -> Result<()> {
+    let inputs = program.buckets.get(pictures.bucket as usize).map_or(0, |b| b.inputs.len());
+    if inputs != 1 {
+        return Err(wrong(format!("bucket {} is to take the pixels of a picture, and has {inputs} inputs", pictures.bucket)));
+    }
+    let rows = program.states.get(pictures.state as usize).and_then(|s| s.shape.get(2).copied()).unwrap_or(0);
+    if rows == 0 || pictures.rows.checked_mul(pictures.slots) != Some(rows) {
+        let what = format!("{} pictures of {} rows do not fill a state of {rows} rows", pictures.slots, pictures.rows);
+        return Err(wrong(what));
     }
     Ok(())
 }

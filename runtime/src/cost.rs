@@ -117,7 +117,9 @@ pub fn cache_type(program: &Program) -> &'static str {
 
 fn caches(program: &Program) -> impl Iterator<Item = &State> {
     let context = program.decoder.as_ref().map(|d| d.context.max(1));
-    program.states.iter().filter(move |s| s.shape.len() >= 2 && Some(s.shape[s.shape.len() - 2]) == context)
+    let pictures = program.decoder.as_ref().and_then(|d| d.pictures).map(|p| p.state as usize);
+    let states = program.states.iter().enumerate().filter(move |(i, _)| Some(*i) != pictures).map(|(_, s)| s);
+    states.filter(move |s| s.shape.len() >= 2 && Some(s.shape[s.shape.len() - 2]) == context)
 }
 
 /// A prompt of `tokens` in an empty cache, its last chunk run as `part`; none where the program is no decoder.
@@ -192,7 +194,7 @@ pub(crate) mod tests {
             tensors: vec![tensor("table", 10, 1000), tensor("w0", 4, 64), tensor("w1", 4, 64)].into(),
             states: vec![cache].into(),
             buckets: vec![bucket("prefill", 8), bucket("decode", 1)].into(),
-            decoder: Some(Decoder { context: 100, vocab: 10, decode: 1, prefill: 0 }),
+            decoder: Some(Decoder { context: 100, vocab: 10, decode: 1, prefill: 0, pictures: None }),
         }
     }
 

@@ -214,8 +214,10 @@ impl Engine {
         tape.barrier(Scope::All, Scope::All);
         let ids = bytemuck::cast_slice(tokens);
         tape.update(&self.step, 0, bytemuck::bytes_of(step));
-        tape.update(&self.tokens, 0, ids);
-        tape.update(&self.history, u64::from(step.pos) * 4, ids);
+        if !tokens.is_empty() {
+            tape.update(&self.tokens, 0, ids);
+            tape.update(&self.history, u64::from(step.pos) * 4, ids);
+        }
         self.counters.to_device_bytes += size_of::<Step>() as u64 + 2 * ids.len() as u64;
         tape.end()
     }
@@ -348,6 +350,14 @@ impl Engine {
         let mut out = vec![0u8; bytes as usize];
         self.download(&region, offset, &mut out)?;
         Ok(out)
+    }
+
+    /// Sets the bytes of the one input that a bucket has. The bucket may not be running.
+    pub(crate) fn write_input(&mut self, bucket: u32, bytes: &[u8]) -> Result<()> {
+        match self.port_regions(bucket)?.inputs[..] {
+            [region] if region.bytes == bytes.len() as u64 => self.write_region(&region, bytes),
+            _ => Err(Error::new(Kind::Usage, format!("{} bytes are no input of bucket {bucket}", bytes.len()))),
+        }
     }
 
     pub(crate) fn write_region(&mut self, region: &Region, bytes: &[u8]) -> Result<()> {

@@ -34,6 +34,21 @@ pub struct Decoder {
     /// Index of the bucket that takes one token, and of the one that takes a chunk of the prompt (may be the same).
     pub decode: u32,
     pub prefill: u32,
+    /// Present when prompts may hold pictures.
+    pub pictures: Option<Pictures>,
+}
+
+/// Pictures: ids at or above the vocabulary stand for their rows, those of the first slot first.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Pictures {
+    /// The bucket that turns pixels, its only input, into the rows of a picture, and leaves them in the state from row `Step::pos` on.
+    pub bucket: u32,
+    /// f32, [1, 1, slots * rows, channels].
+    pub state: u32,
+    /// Rows of one picture.
+    pub rows: u32,
+    /// Pictures that fit at once.
+    pub slots: u32,
 }
 
 /// One SPIR-V module: a shader source and its defines.

@@ -1,5 +1,5 @@
-//! The token loop. In: token ids. Out: sampled tokens, a submission's worth at a time, or logits. Promise: between prompt and answer
-//! nothing but token ids crosses the bus, and rows of the cache that are right already are not computed again.
+//! The token loop. In: token ids, pixels. Out: sampled tokens, a submission's worth at a time, or logits. Promise: between prompt and
+//! answer nothing but token ids crosses the bus, and rows of pictures and of the cache that are right already are not computed again.
 
 use crate::commands::Ticket;
 use crate::engine::{Counters, Engine, Run};
@@ -7,11 +7,12 @@ use crate::error::{Error, Kind, Result};
 use crate::generator::Generator;
 use crate::generator::Scorer;
 use crate::profile::Timing;
-use crate::program::Decoder;
+use crate::program::{Decoder, Pictures, Port};
 use crate::recorder::Part;
 use crate::sampling::Sampling;
 use crate::step::{Done, MAX_STOPS, RING, Step};
 use std::collections::VecDeque;
+use std::ops::Range;
 
 /// How the loop submits.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -41,8 +42,10 @@ pub struct Session {
     decoder: Decoder,
     stops: Vec<u32>,
     options: Options,
-    /// The token of every valid row of the cache.
+    /// The id of every valid row of the cache.
     cached: Vec<u32>,
+    /// Which slots hold a picture.
+    shown: Vec<bool>,
     answer: Option<Answer>,
 }
 
@@ -74,7 +77,8 @@ impl Session {
         let ahead = options.ahead.clamp(1, 16);
         let steps = options.steps.clamp(1, RING / 2 / ahead as u32);
         let options = Options { steps, ahead, chunks: options.chunks.max(1), ..options };
-        Ok(Session { engine, decoder, stops: stops.to_vec(), options, cached: Vec::new(), answer: None })
+        let shown = vec![false; decoder.pictures.map_or(0, |p| p.slots as usize)];
+        Ok(Session { engine, decoder, stops: stops.to_vec(), options, cached: Vec::new(), shown, answer: None })
     }
 
     pub fn engine(&mut self) -> &mut Engine {
@@ -108,6 +112,46 @@ impl Session {
     /// Rows of the cache.
     pub fn context(&self) -> u32 {
         self.decoder.context
+    }
+
+    /// What the program makes of pictures; none for one that takes text alone.
+    pub fn pictures(&self) -> Option<Pictures> {
+        self.decoder.pictures
+    }
+
+    /// The ids that stand for the rows of the picture in a slot, in their order.
+    pub fn picture_ids(&self, slot: u32) -> Result<Range<u32>> {
+        let takes_none = || Error::new(Kind::Usage, "this model takes no pictures");
+        let Pictures { rows, slots, .. } = self.decoder.pictures.ok_or_else(takes_none)?;
+        if slot >= slots {
+            let what = format!("picture {} of {slots} that fit at once", u64::from(slot) + 1);
+            return Err(Error::new(Kind::Usage, what));
+        }
+        let first = self.decoder.vocab + slot * rows;
+        Ok(first..first + rows)
+    }
+
+    /// Turns pixels, as the tower takes them, into the rows of a slot. What the cache holds from the first row of the picture that
+    /// was there on is forgotten, and an answer under way ends.
+    pub fn show(&mut self, slot: u32, pixels: &[f32]) -> Result<()> {
+        let ids = self.picture_ids(slot)?;
+        let Some(Pictures { bucket, rows, .. }) = self.decoder.pictures else { return Ok(()) };
+        let tower = self.engine.bucket(bucket)?;
+        let wanted = tower.inputs.iter().map(Port::bytes).sum::<u64>();
+        if pixels.len() as u64 * 4 != wanted || tower.inputs.len() != 1 {
+            let shape = tower.inputs.first().map(|p| p.shape.to_vec()).unwrap_or_default();
+            let what = format!("{} values for pixels of shape {shape:?}", pixels.len());
+            return Err(Error::new(Kind::Input, what));
+        }
+        self.answer = None;
+        let kept = self.cached.iter().position(|id| ids.contains(id)).unwrap_or(self.cached.len());
+        self.cached.truncate(kept);
+        self.shown[slot as usize] = false;
+        self.engine.write_input(bucket, bytemuck::cast_slice(pixels))?;
+        let step = self.step(slot * rows, rows, 0);
+        self.engine.start(&[Run { bucket, part: Part::Whole, feed: Some((step, vec![])) }])?.wait()?;
+        self.shown[slot as usize] = true;
+        Ok(())
     }
 
     /// Tokens whose rows are in the cache.
@@ -149,7 +193,7 @@ impl Session {
 
     /// Refuses what no run could take.
     fn check(&self, ids: &[u32]) -> Result<()> {
-        let Decoder { context, vocab, .. } = self.decoder;
+        let context = self.decoder.context;
         if ids.is_empty() {
             return Err(Error::new(Kind::Input, "the prompt has no tokens"));
         }
@@ -160,10 +204,26 @@ impl Session {
             );
             return Err(Error::new(Kind::Input, what).hint("shorten the prompt"));
         }
-        match ids.iter().position(|&id| id >= vocab) {
-            Some(i) => Err(Error::new(Kind::Input, format!("token {i} is {}, the vocabulary has {vocab}", ids[i]))),
-            None => Ok(()),
+        ids.iter().enumerate().try_for_each(|(i, &id)| self.check_id(i, id))
+    }
+
+    /// Refuses an id that is neither a token nor a row of a picture that is there.
+    fn check_id(&self, at: usize, id: u32) -> Result<()> {
+        let vocab = self.decoder.vocab;
+        if id < vocab {
+            return Ok(());
         }
+        let slot = self.decoder.pictures.map_or(0, |p| (id - vocab) / p.rows.max(1));
+        let what = match self.shown.get(slot as usize) {
+            Some(true) => return Ok(()),
+            Some(false) => format!("token {at} is {id}, a row of picture {}, and no such picture was shown", slot + 1),
+            None if self.shown.is_empty() => format!("token {at} is {id}, the vocabulary has {vocab}"),
+            None => {
+                let last = self.picture_ids(self.shown.len() as u32 - 1)?.end - 1;
+                format!("token {at} is {id}, the vocabulary has {vocab}, and rows of pictures go to {last}")
+            }
+        };
+        Err(Error::new(Kind::Input, what))
     }
 
     /// Fills the cache with `ids`, from the first row that differs on, and runs the head on the last. Returns the last bucket.
@@ -321,9 +381,7 @@ impl Scorer for Session {
         if rows >= self.decoder.context {
             return Err(Error::new(Kind::Input, format!("all {} rows of the context are taken", self.decoder.context)));
         }
-        if id >= self.decoder.vocab {
-            return Err(Error::new(Kind::Input, format!("token {id}, the vocabulary has {}", self.decoder.vocab)));
-        }
+        self.check_id(rows as usize, id)?;
         let run = Run { bucket: self.decoder.decode, part: Part::Whole, feed: Some((self.step(rows, 1, 1), vec![id])) };
         self.engine.start(&[run])?.wait()?;
         self.cached.push(id);

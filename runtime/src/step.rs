@@ -22,7 +22,7 @@ pub const RING: u32 = 1024;
 #[repr(C)]
 #[derive(Clone, Copy, PartialEq, Debug, Pod, Zeroable)]
 pub struct Step {
-    /// Rows already in the KV cache; the position of this run's first row.
+    /// Rows already in the KV cache; the position of this run's first row. For a tower the row of the pictures' state where its own begin.
     pub pos: u32,
     /// Live rows of this run; a chunk's padding rows are computed but never stored.
     pub rows: u32,

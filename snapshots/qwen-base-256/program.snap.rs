@@ -26,6 +26,7 @@ pub fn program() -> Program {
             vocab: 151936,
             decode: 0,
             prefill: 0,
+            pictures: None,
         }),
     }
 }

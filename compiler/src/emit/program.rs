@@ -2,7 +2,7 @@
 //! name, ONNX names as notes.
 
 use onnxcast_runtime::program::{
-    Arg, Block, Bucket, Dispatch, Elem, Kernel, Phase, Port, Program, State, Tensor, Text,
+    Arg, Block, Bucket, Dispatch, Elem, Kernel, Phase, Pictures, Port, Program, State, Tensor, Text,
 };
 use proc_macro2::{Ident, Literal, TokenStream};
 use quote::{format_ident, quote};
@@ -17,7 +17,14 @@ pub fn tokens(program: &Program) -> TokenStream {
         Some(d) => {
             let [context, vocab, decode, prefill] =
                 [d.context, d.vocab, d.decode, d.prefill].map(|n| number(u64::from(n)));
-            quote!(Some(Decoder { context: #context, vocab: #vocab, decode: #decode, prefill: #prefill }))
+            let pictures = pictures(d.pictures);
+            quote!(Some(Decoder {
+                context: #context,
+                vocab: #vocab,
+                decode: #decode,
+                prefill: #prefill,
+                pictures: #pictures,
+            }))
         }
         None => quote!(None::<Decoder>),
     };
@@ -63,6 +70,12 @@ pub fn tokens(program: &Program) -> TokenStream {
 
         #(#statics)*
     }
+}
+
+fn pictures(pictures: Option<Pictures>) -> TokenStream {
+    let Some(p) = pictures else { return quote!(None) };
+    let [bucket, state, rows, slots] = [p.bucket, p.state, p.rows, p.slots].map(|n| number(u64::from(n)));
+    quote!(Some(onnxcast_runtime::program::Pictures { bucket: #bucket, state: #state, rows: #rows, slots: #slots }))
 }
 
 fn number(n: u64) -> Literal {

@@ -42,12 +42,14 @@ fn decoder_parts(rng: &mut Rng, g: &mut Graph) {
     let (new, keys, mask) = (add(&[1, kv, s, dim]), add(&[1, kv, c, dim]), add(&[s, c]));
     let (wq, wk, wv) = (add(&[2 * kv * dim, k]), add(&[kv * dim, k]), add(&[kv * dim, k]));
     let (cos, sin) = (add(&[3, dim / 2]), add(&[3, dim / 2]));
+    let (table, pictures) = (add(&[2, k]), add(&[1, 1, 3, k]));
     let pos = Some(g.add_const("pos", eval::Array::scalar(rng.below(3) as i32).to_tensor()));
     let rows = Some(g.add_const("rows", eval::Array::scalar(rng.below(3) as i32).to_tensor()));
     let form = Rotary { rotary: dim, interleaved: rng.flag() };
     let (scale, rope) = (rng.num(), rng.flag().then_some(form));
     let qkv = [x, wq, wk, wv, keys, keys, pos, rows, cos, sin];
-    let parts: [(Op, &[Option<ValueId>]); 8] = [
+    let ids = Some(g.add_const("ids", counting(&Ty::new(DType::I64, &[1, s])).to_tensor()));
+    let parts: [(Op, &[Option<ValueId>]); 10] = [
         (Op::GatedLinear { norm: None, act: UnaryOp::Silu, nk: true }, &[x, wk, wv]),
         (Op::Rope { form }, &[q, cos, sin, pos]),
         (Op::Attention { heads, scale, mask: Mask::Window(1) }, &[q, keys, keys]),
@@ -55,6 +57,8 @@ fn decoder_parts(rng: &mut Rng, g: &mut Graph) {
         (Op::KvWrite, &[keys, new, pos, rows]),
         (Op::CachedAttention { heads, scale, mask: Mask::Causal }, &[q, keys, keys, pos]),
         (Op::Qkv { heads, norm: None, bias: false, rope, nk: true }, &qkv[..if rope.is_some() { 10 } else { 8 }]),
+        (Op::Splice { vocab: 1, lookup: false }, &[x, ids, pictures]),
+        (Op::Splice { vocab: 1, lookup: true }, &[table, ids, pictures]),
         (Op::LastRow, &[x, rows]),
     ];
     for (op, inputs) in parts {

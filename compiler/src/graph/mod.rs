@@ -28,6 +28,9 @@ pub use verify::verify;
 use crate::error::Result;
 use std::collections::HashMap;
 
+/// Name of the state that holds the rows of pictures, [1, 1, rows, channels] in f32 on the device.
+pub const PICTURES: &str = "pictures";
+
 /// Index of a value in its graph.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct ValueId(pub u32);

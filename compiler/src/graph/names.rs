@@ -86,6 +86,7 @@ impl Op {
             Op::KvWrite => "KvWrite",
             Op::CachedAttention { .. } => "CachedAttention",
             Op::Qkv { .. } => "Qkv",
+            Op::Splice { .. } => "Splice",
             Op::LastRow => "LastRow",
         }
     }

@@ -375,6 +375,12 @@ pub enum Op {
         rope: Option<Rotary>,
         nk: bool,
     },
+    /// x [1, s, k], tokens [1, s], pictures [1, 1, p, k] in f32: row `i` is row `tokens[i] - vocab` of the pictures where that is none below
+    /// zero (the last where there are fewer), else row `i` of x. `lookup`: x is a table [v, k] in f32, of which row `tokens[i]` is taken.
+    Splice {
+        vocab: usize,
+        lookup: bool,
+    },
     /// x [1, s, k], rows: row `rows - 1`, as [1, 1, k]. The head runs on the last live row only.
     LastRow,
 }

@@ -70,7 +70,7 @@ pub fn arity(op: &Op) -> (usize, usize) {
         Op::Expand { .. } | Op::Tile { .. } | Op::Trilu { .. } => exact(1),
         Op::Binary(_) | Op::MatMul | Op::Gather { .. } | Op::GatherElements { .. } | Op::GatherNd { .. } => exact(2),
         Op::OneHot { .. } | Op::RmsNorm { .. } | Op::LastRow => exact(2),
-        Op::Where | Op::ScatterElements { .. } | Op::ScatterNd { .. } => exact(3),
+        Op::Where | Op::ScatterElements { .. } | Op::ScatterNd { .. } | Op::Splice { .. } => exact(3),
         Op::Clip => (1, 3),
         Op::Gemm { .. } | Op::Conv { .. } | Op::LayerNorm { .. } => (2, 3),
         Op::Concat { .. } => (1, usize::MAX),

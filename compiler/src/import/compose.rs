@@ -29,11 +29,18 @@ struct Given {
     taken: bool,
 }
 
+/// The whole, and what goes from one graph to another in it.
+pub struct Composed {
+    pub graph: Graph,
+    pub edges: Vec<ValueId>,
+}
+
 /// Joins graphs: an output of an earlier one goes into the inputs of the same name of later ones, or into those that `edges`
 /// (input, output) names. Inputs of one name and type that no output feeds are one input.
-pub fn compose(parts: Vec<Part>, edges: &BTreeMap<String, String>, keep: Keep) -> Result<Graph> {
+pub fn compose(parts: Vec<Part>, edges: &BTreeMap<String, String>, keep: Keep) -> Result<Composed> {
     if parts.len() == 1 {
-        return Ok(parts.into_iter().next().map(|p| p.graph).unwrap_or_default());
+        let graph = parts.into_iter().next().map(|p| p.graph).unwrap_or_default();
+        return Ok(Composed { graph, edges: vec![] });
     }
     known(&parts, edges)?;
     let name = |p: &Part| if p.graph.name.is_empty() { p.name.clone() } else { p.graph.name.clone() };
@@ -45,6 +52,7 @@ pub fn compose(parts: Vec<Part>, edges: &BTreeMap<String, String>, keep: Keep) -
         merge(&mut out, &mut given, (index, part), &names, edges)?;
     }
     connected(&out, &given, &names)?;
+    let joined = given.iter().filter(|g| g.taken).map(|g| g.value).collect();
     given.retain(|g| if keep == Keep::Open { g.part == last || !g.taken } else { g.part == last });
     for g in &given {
         if out.outputs.iter().any(|o| o.name == g.name) {
@@ -53,7 +61,7 @@ pub fn compose(parts: Vec<Part>, edges: &BTreeMap<String, String>, keep: Keep) -
         }
         out.outputs.push(Output { name: g.name.clone(), value: g.value });
     }
-    Ok(out)
+    Ok(Composed { graph: out, edges: joined })
 }
 
 fn failed(what: String) -> Error {
@@ -206,7 +214,7 @@ mod tests {
     }
 
     fn chain(list: &[(&str, &str)], keep: Keep) -> Graph {
-        let graph = compose(vec![part("embed", EMBED), part("head", HEAD)], &edges(list), keep).unwrap();
+        let graph = compose(vec![part("embed", EMBED), part("head", HEAD)], &edges(list), keep).unwrap().graph;
         verify(&graph).unwrap();
         graph
     }
@@ -228,7 +236,7 @@ mod tests {
     #[test]
     fn equal_names_need_no_edge_and_open_inputs_are_shared() {
         let named = HEAD.replace("%x", "%rows").replace("%mask: f32[1,4]", "%ids: i64[1,4]");
-        let graph = compose(vec![part("embed", EMBED), part("head", &named)], &edges(&[]), Keep::Open).unwrap();
+        let graph = compose(vec![part("embed", EMBED), part("head", &named)], &edges(&[]), Keep::Open).unwrap().graph;
         let names = |list: Vec<&str>| list.join(" ");
         assert_eq!(names(graph.inputs.iter().map(|v| graph.value(*v).name.as_str()).collect()), "ids");
         assert_eq!(names(graph.outputs.iter().map(|o| o.name.as_str()).collect()), "y");
@@ -238,8 +246,9 @@ mod tests {
     fn open_outputs_of_earlier_graphs_stay_where_they_are_wanted() {
         let two = format!("{EMBED}\n%more = Neg(%rows)\noutput %more");
         let outputs = |keep| {
-            let graph = compose(vec![part("a", &two), part("b", HEAD)], &edges(&[("x", "rows")]), keep).unwrap();
-            graph.outputs.iter().map(|o| o.name.clone()).collect::<Vec<_>>().join(" ")
+            let made = compose(vec![part("a", &two), part("b", HEAD)], &edges(&[("x", "rows")]), keep).unwrap();
+            assert_eq!(made.edges.len(), 1);
+            made.graph.outputs.iter().map(|o| o.name.clone()).collect::<Vec<_>>().join(" ")
         };
         assert_eq!((outputs(Keep::Open), outputs(Keep::Last)), ("more y".into(), "y".into()));
     }
@@ -271,6 +280,6 @@ mod tests {
     }
 
     fn refused(parts: Vec<Part>, list: &[(&str, &str)]) -> String {
-        compose(parts, &edges(list), Keep::Open).unwrap_err().to_string()
+        compose(parts, &edges(list), Keep::Open).map(|_| ()).unwrap_err().to_string()
     }
 }

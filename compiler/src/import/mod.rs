@@ -26,7 +26,7 @@ mod tests;
 mod walk;
 mod weights;
 
-pub use compose::{Keep, Part, compose};
+pub use compose::{Composed, Keep, Part, compose};
 pub use decoder::load_decoder;
 pub use inspect::{DataFile, Inspection, Port, inspect};
 pub use support::{Report, support};

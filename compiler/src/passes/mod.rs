@@ -12,6 +12,7 @@ mod fuse_norm;
 mod fuse_positions;
 mod fuse_qkv;
 mod fuse_rope;
+mod fuse_splice;
 mod kv_in_place;
 mod last_row;
 mod look;
@@ -64,6 +65,7 @@ pub const ORDER: &[Pass] = &[
     pass!(fuse_mlp::run, "fuse_mlp", "takes norms that gate and up share"),
     pass!(fuse_qkv::run, "fuse_qkv", "takes norms that q, k and v share"),
     pass!(last_row::run, "last_row", "before the head's norm is folded"),
+    pass!(fuse_splice::run, "fuse_splice", "casts between a table and its rows are gone"),
     pass!(fuse_linear::residual, "fuse_residual", "after the passes that want bare projections"),
     pass!(fuse_linear::norm, "fuse_head_norm", "what is left: the head"),
     pass!(dead::run, "dead", "nothing unread reaches the plan"),

@@ -5,7 +5,7 @@
 use super::Log;
 use crate::error::{Error, Result};
 use crate::graph::eval::{Array, Values};
-use crate::graph::{DType, Graph, Op, Ty, ValueId, growing_caches};
+use crate::graph::{DType, Graph, Node, Op, Ty, ValueId, growing_caches};
 use std::collections::HashMap;
 
 pub const TOKENS: &str = "tokens";
@@ -49,6 +49,13 @@ pub fn run(graph: &mut Graph, log: &mut Log) -> Result<()> {
     graph.add_input(POS, scalar.clone());
     graph.add_input(ROWS, scalar);
     Ok(())
+}
+
+/// The rows that a decoder looks up for its tokens: the lookup's tokens and its result.
+pub fn token_rows(graph: &Graph) -> Option<(ValueId, ValueId)> {
+    let tokens = token_input(graph)?;
+    let lookup = |n: &&Node| matches!(n.op, Op::Gather { axis: 0 }) && n.input(1) == Some(tokens);
+    graph.nodes.iter().find(lookup).map(|n| (tokens, n.out()))
 }
 
 /// The integer input that indexes a constant table: of several, one whose table has a row for each logit, and of those the first.

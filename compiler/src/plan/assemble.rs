@@ -10,8 +10,8 @@ use super::schedule::{self, Schedule, Slot};
 use super::weights::{Packed, Pool, Scope};
 use super::{Select, Storage};
 use crate::error::{Error, Result};
-use crate::graph::Graph;
-use onnxcast_runtime::program::{Arg, Bucket, Decoder, Dispatch, Kernel, PLAN_DIGITS, Program, State};
+use crate::graph::{Graph, Node, Op, PICTURES};
+use onnxcast_runtime::program::{Arg, Bucket, Decoder, Dispatch, Kernel, PLAN_DIGITS, Pictures, Program, State};
 
 /// A graph at one set of shapes.
 #[derive(Clone, Debug)]
@@ -63,9 +63,9 @@ pub fn assemble(request: &Request) -> Result<Plan> {
         plan_hash: "".into(),
         kernels: kernels.into(),
         tensors: pool.tensors.iter().map(Packed::describe).collect(),
+        decoder: decoder(request, &states)?,
         states: states.into(),
         buckets: buckets.into(),
-        decoder: decoder(request)?,
     };
     program.plan_hash = plan_hash(&program, &pool.tensors).into();
     hazard::check(&program, &extents)?;
@@ -160,7 +160,7 @@ fn kernel_index(kernel: &Kernel, kernels: &mut Vec<Kernel>) -> u32 {
 }
 
 /// Roles of the decoder's buckets: the first with fewest rows decodes, the first with most takes the prompt.
-fn decoder(request: &Request) -> Result<Option<Decoder>> {
+fn decoder(request: &Request, states: &[State]) -> Result<Option<Decoder>> {
     let Some(context) = request.context else { return Ok(None) };
     let of_decoder = || request.buckets.iter().enumerate().filter(|(_, b)| b.decoder);
     let fewest = of_decoder().min_by_key(|(_, b)| b.rows);
@@ -186,7 +186,20 @@ fn decoder(request: &Request) -> Result<Option<Decoder>> {
         vocab: vocab.unwrap_or(0) as u32,
         decode: decode as u32,
         prefill: prefill as u32,
+        pictures: pictures(request, states),
     }))
+}
+
+/// The bucket that leaves rows of pictures in a state, where there is one.
+fn pictures(request: &Request, states: &[State]) -> Option<Pictures> {
+    let state = states.iter().position(|s| s.name == PICTURES)?;
+    let writes = |g: &Graph| {
+        let write = |n: &Node| n.input(0).is_some_and(|v| n.op == Op::KvWrite && g.value(v).name == PICTURES);
+        g.nodes.iter().find(|n| write(n)).and_then(|n| n.input(1)).map(|new| g.shape(new)[2] as u32)
+    };
+    let found = request.buckets.iter().enumerate().find_map(|(i, b)| Some((i as u32, writes(&b.graph)?)));
+    let (bucket, rows) = found.filter(|(_, rows)| *rows > 0)?;
+    Some(Pictures { bucket, state: state as u32, rows, slots: states[state].shape[2] / rows })
 }
 
 /// Changes whenever the pool or what runs over it does; its first half when the plan does, its second when the content does.

@@ -3,7 +3,7 @@
 
 use super::Kv;
 use crate::error::{Error, Result};
-use crate::graph::{DType, Graph, Op, ValueId};
+use crate::graph::{DType, Graph, Op, PICTURES, ValueId};
 use onnxcast_runtime::program::{Arg, Elem, Port, State};
 
 /// The memory behind a value.
@@ -82,8 +82,12 @@ pub fn assign(graph: &Graph, decoder: bool, kv: Kv, states: &mut Vec<State>) -> 
     if decoder {
         decoder_ports(graph, &roots, &mut fixed)?;
     } else {
-        for (i, &v) in graph.inputs.iter().enumerate() {
-            fixed[v.0 as usize] = Some(Arg::Input(i as u32));
+        for &v in &graph.inputs {
+            if is_picture_row(graph, v) {
+                fixed[v.0 as usize] = Some(Arg::Step);
+                continue;
+            }
+            fixed[v.0 as usize] = Some(Arg::Input(inputs.len() as u32));
             inputs.push(port(graph, v, &graph.value(v).name));
         }
         for (i, out) in graph.outputs.iter().enumerate() {
@@ -134,6 +138,13 @@ fn decoder_ports(graph: &Graph, roots: &[ValueId], fixed: &mut [Option<Arg>]) ->
     Ok(())
 }
 
+/// Whether an input says where the rows of a picture go: it is no port, but a word of the step.
+fn is_picture_row(graph: &Graph, input: ValueId) -> bool {
+    let value = graph.value(input);
+    let makes_pictures = graph.states.iter().any(|s| s.output != s.input && graph.value(s.input).name == PICTURES);
+    makes_pictures && value.name == "pos" && value.ty.shape.is_empty()
+}
+
 fn port(graph: &Graph, v: ValueId, name: &str) -> Port {
     let ty = graph.ty(v);
     Port {
@@ -166,6 +177,7 @@ fn numpy(dtype: DType) -> &'static str {
 fn state(graph: &Graph, input: ValueId, kv: Kv, states: &mut Vec<State>) -> Result<u32> {
     let value = graph.value(input);
     let (elements, width) = (value.ty.elements() as u64, value.ty.shape.last().copied().unwrap_or(1).max(1) as u64);
+    let kv = if value.name == PICTURES { Kv::Fp32 } else { kv };
     let (dtype, bytes) = match kv {
         Kv::Fp32 => (Elem::F32, 4 * elements),
         Kv::Fp16 => (Elem::F16, 2 * elements),

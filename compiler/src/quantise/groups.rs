@@ -105,7 +105,7 @@ fn weights(node: &Node) -> (&'static [usize], bool, Role) {
         Op::Linear { nk, .. } => (&[1], !nk, Role::Linear),
         Op::GatedLinear { nk, .. } => (&[1, 2], !nk, Role::Linear),
         Op::Qkv { nk, .. } => (&[1, 2, 3], !nk, Role::Linear),
-        Op::Gather { axis: 0 } => (&[0], false, Role::Table),
+        Op::Gather { axis: 0 } | Op::Splice { lookup: true, .. } => (&[0], false, Role::Table),
         _ => (&[], false, Role::Linear),
     }
 }

@@ -84,6 +84,7 @@ files![
     "scatter_elements.comp",
     "scatter_nd.comp",
     "softmax.comp",
+    "splice.comp",
     "split_attention.comp",
     "top_k.comp",
     "trilu.comp",

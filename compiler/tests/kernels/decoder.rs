@@ -3,8 +3,8 @@
 use crate::device::{Arrays, Bound, TIGHT, check, check_rows, halve, halve_constants};
 use crate::nodes::{self, Random, heads};
 use onnxcast::graph::eval::{Array, Values};
-use onnxcast::graph::{Graph, Mask, Norm, Rotary, UnaryOp};
-use onnxcast::plan::Precision;
+use onnxcast::graph::{DType, Graph, Mask, Norm, PICTURES, Rotary, Ty, UnaryOp};
+use onnxcast::plan::{Kv, Precision, Storage};
 
 const RMS: Option<Norm> = Some(Norm::Rms { eps: 1e-5 });
 const LAYER: Option<Norm> = Some(Norm::Layer { eps: 1e-5 });
@@ -239,6 +239,40 @@ fn the_last_live_row_is_taken() {
     for (m, rows) in [(1, 1), (5, 3), (129, 129)] {
         let graph = nodes::last_row(m, 33);
         check(&format!("last row {rows} of {m}"), &graph, Precision::Fp32, &inputs(&graph, 0, rows), TIGHT);
+    }
+}
+
+/// Ids on both sides of the vocabulary's end, negative ones and those past the last row of the pictures among them.
+pub fn ids(m: usize, vocab: usize, pictures: usize) -> Array {
+    let mut random = Random::new(9);
+    let mut ids: Vec<i64> = (0..m).map(|_| random.int(-3, (vocab + pictures + 2) as i64)).collect();
+    ids[0] = vocab as i64;
+    ids[m - 1] = (vocab + pictures - 1) as i64;
+    Array::i64(&[1, m], &ids)
+}
+
+#[test]
+fn rows_of_pictures_stand_in_the_places_of_ids_past_the_vocabulary() {
+    for (m, vocab, k, pictures) in [(1, 40, 8, 1), (7, 100, 33, 12), (129, 31, 64, 20)] {
+        for (precision, lookup) in BOTH.into_iter().flat_map(|p| [(p, false), (p, true)]) {
+            let graph = in_precision(nodes::splice(m, (vocab, k), pictures, lookup), precision);
+            let mut all = inputs(&graph, 0, m);
+            all.insert("tokens".into(), ids(m, vocab, pictures));
+            all.insert(PICTURES.into(), Random::new(3).array(&Ty::new(DType::F32, &[1, 1, pictures, k])));
+            check(&format!("splice {m} {vocab} {k} {lookup} {precision:?}"), &graph, precision, &all, TIGHT);
+        }
+    }
+}
+
+#[test]
+fn rows_of_a_picture_are_left_exactly_where_the_step_says() {
+    let exact = Bound { absolute: 0.0, relative: 0.0 };
+    for (m, k, pictures, pos) in [(1, 7, 3, 2), (4, 64, 12, 4), (81, 33, 162, 81)] {
+        let graph = nodes::deposit(m, k, pictures);
+        let all = inputs(&graph, pos, m);
+        for storage in [Precision::Fp32.into(), Precision::Fp16.into(), Storage { kv: Kv::Int8, precision: Precision::Fp16 }] {
+            check(&format!("rows of a picture {m} {k} {storage:?}"), &graph, storage, &all, exact);
+        }
     }
 }
 

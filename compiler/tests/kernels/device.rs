@@ -5,7 +5,7 @@
 use crate::kv;
 use half::f16;
 use onnxcast::graph::eval::{self, Array, Values};
-use onnxcast::graph::{DType, Def, Graph};
+use onnxcast::graph::{DType, Def, Graph, PICTURES};
 use onnxcast::plan::{self, BucketGraph, Kv, Lock, Request, Shaders, Storage};
 use onnxcast_runtime::array::{self, Data};
 use onnxcast_runtime::device::{Device, Options as DeviceOptions};
@@ -69,11 +69,12 @@ pub fn run_on(engine: &mut Engine, graph: &Graph, storage: impl Into<Storage>, i
     let step = Step { pos: scalar("pos"), rows: scalar("rows"), ..bytemuck::Zeroable::zeroed() };
     engine.set_step(&step).expect("a step buffer");
     for (i, state) in graph.states.iter().enumerate() {
-        let array = &inputs[&graph.value(state.input).name];
-        engine.write_state(i as u32, &state_bytes(array, kv)).unwrap_or_else(|e| panic!("{e}"));
+        let name = &graph.value(state.input).name;
+        engine.write_state(i as u32, &state_bytes(&inputs[name], stored(name, kv))).unwrap_or_else(|e| panic!("{e}"));
     }
+    let names: Vec<String> = engine.program().buckets[0].inputs.iter().map(|p| p.name.to_string()).collect();
     let ports: Vec<(String, array::Array)> =
-        graph.inputs.iter().map(|&v| (graph.value(v).name.clone(), to_raw(&inputs[&graph.value(v).name]))).collect();
+        names.into_iter().map(|name| (name.clone(), to_raw(&inputs[&name]))).collect();
     let ports: Vec<(&str, &array::Array)> = ports.iter().map(|(name, array)| (name.as_str(), array)).collect();
     let out = engine.run_raw(0, &ports).unwrap_or_else(|e| panic!("{e}"));
     engine.check_guards().unwrap_or_else(|e| panic!("{e}"));
@@ -81,7 +82,7 @@ pub fn run_on(engine: &mut Engine, graph: &Graph, storage: impl Into<Storage>, i
     for (i, state) in graph.states.iter().enumerate() {
         let value = graph.value(state.input);
         let bytes = engine.read_state(i as u32).unwrap_or_else(|e| panic!("{e}"));
-        let floats: Vec<f32> = match kv {
+        let floats: Vec<f32> = match stored(&value.name, kv) {
             Kv::Int8 => kv::values(&bytes, &value.ty.shape),
             Kv::Fp32 => bytes.as_chunks::<4>().0.iter().map(|b| f32::from_le_bytes(*b)).collect(),
             Kv::Fp16 => bytes.as_chunks::<2>().0.iter().map(|b| f16::from_le_bytes(*b).to_f32()).collect(),
@@ -89,6 +90,11 @@ pub fn run_on(engine: &mut Engine, graph: &Graph, storage: impl Into<Storage>, i
         all.insert(value.name.clone(), Array::new(DType::F32, value.ty.shape.clone(), Values::F32(floats)));
     }
     all
+}
+
+/// How a state lies on the device.
+fn stored(name: &str, kv: Kv) -> Kv {
+    if name == PICTURES { Kv::Fp32 } else { kv }
 }
 
 fn state_bytes(array: &Array, kv: Kv) -> Vec<u8> {

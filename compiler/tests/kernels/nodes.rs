@@ -2,7 +2,7 @@
 //! every time.
 
 use onnxcast::graph::eval::{Array, Values};
-use onnxcast::graph::{DType, Def, Graph, Heads, Mask, Norm, Op, Rotary, State, Ty, UnaryOp, ValueId};
+use onnxcast::graph::{DType, Def, Graph, Heads, Mask, Norm, Op, PICTURES, Rotary, State, Ty, UnaryOp, ValueId};
 
 /// A small generator (SplitMix64), so that no test depends on another's order.
 pub struct Random(u64);
@@ -205,6 +205,27 @@ pub fn last_row(m: usize, k: usize) -> Graph {
     let x = b.float("x", &[1, m, k]);
     let [_, rows] = b.step();
     b.finish(Op::LastRow, &[x, rows], &[])
+}
+
+/// Rows of x, or of a table of `vocab + 3` rows where `lookup`, and of `pictures` in the places of ids from `vocab` on.
+pub fn splice(m: usize, (vocab, k): (usize, usize), pictures: usize, lookup: bool) -> Graph {
+    let mut b = Build::new((m + vocab + k + pictures) as u64);
+    let x = if lookup { b.weight("table", &[vocab + 3, k], 1.0) } else { b.float("x", &[1, m, k]) };
+    let tokens = b.input("tokens", DType::I64, &[1, m]);
+    let rows = b.state(PICTURES, &[1, 1, pictures, k]);
+    let mut graph = b.finish(Op::Splice { vocab, lookup }, &[x, tokens, rows], &[]);
+    graph.states.extend(rows.map(|v| State { input: v, output: v }));
+    graph
+}
+
+/// Rows that a picture's tower leaves at row `pos`.
+pub fn deposit(m: usize, k: usize, pictures: usize) -> Graph {
+    let mut b = Build::new((m + k + pictures) as u64);
+    let state = b.state(PICTURES, &[1, 1, pictures, k]);
+    let new = b.float("new", &[1, 1, m, k]);
+    let pos = b.input("pos", DType::I32, &[]);
+    let rows = Some(b.graph.add_const("count", Array::scalar(m as i32).to_tensor()));
+    b.finish(Op::KvWrite, &[state, new, pos, rows], &[(0, state)])
 }
 
 pub fn embedding(m: usize, vocab: usize, k: usize) -> Graph {

@@ -1,10 +1,11 @@
 //! Kernels over quantised weights: every layout in every form against the interpreter on the same codes.
 
+use crate::decoder::ids;
 use crate::device::{Bound, TIGHT, check, check_rows, device};
 use crate::nodes::{self, Build, Random, heads};
 use onnxcast::graph::eval::Array;
 use onnxcast::graph::quant::{Encoded, Fit, Quant, Zero};
-use onnxcast::graph::{DType, Def, Graph, Norm, Op, Rotary, Tensor, UnaryOp};
+use onnxcast::graph::{DType, Def, Graph, Norm, Op, PICTURES, Rotary, Tensor, Ty, UnaryOp};
 use onnxcast::plan::Precision;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -139,6 +140,18 @@ fn rows_of_a_table_of_codes_are_decoded() {
             let tokens: Vec<i64> = (0..m).map(|_| random.int(-(vocab as i64), vocab as i64)).collect();
             let all = HashMap::from([("tokens".to_string(), Array::i64(&[1, m], &tokens))]);
             check(&format!("embedding {m} {vocab} {k} {}", quant.name()), &graph, Precision::Int4, &all, TIGHT);
+        }
+    }
+}
+
+#[test]
+fn a_quantised_lookup_takes_rows_of_pictures_too() {
+    for (i, (m, vocab, k, pictures)) in [(1, 40, 32, 3), (9, 33, 96, 8)].into_iter().enumerate() {
+        for quant in some(k, 5 * i) {
+            let graph = quantise(nodes::splice(m, (vocab, k), pictures, true), quant, false);
+            let rows = Random::new(3).array(&Ty::new(DType::F32, &[1, 1, pictures, k]));
+            let all = HashMap::from([("tokens".into(), ids(m, vocab, pictures)), (PICTURES.into(), rows)]);
+            check(&format!("splice {m} {vocab} {k} {}", quant.name()), &graph, Precision::Int4, &all, TIGHT);
         }
     }
 }

@@ -147,7 +147,7 @@ mod tests {
     }
 
     fn bytes_program() -> Program {
-        let decoder = Decoder { context: 16, vocab: 258, decode: 1, prefill: 0 };
+        let decoder = Decoder { context: 16, vocab: 258, decode: 1, prefill: 0, pictures: None };
         Program { decoder: Some(decoder), ..program() }
     }
 

@@ -95,7 +95,7 @@ pub fn decoder(context: u32, chunk: u32) -> (Program, Vec<Code>) {
         }]
         .into(),
         buckets: vec![bucket("prefill", chunk), bucket("decode", 1)].into(),
-        decoder: Some(Decoder { context, vocab: VOCAB, decode: 1, prefill: 0 }),
+        decoder: Some(Decoder { context, vocab: VOCAB, decode: 1, prefill: 0, pictures: None }),
     };
     (program, kernels.into_iter().map(|(_, code)| code).collect())
 }

@@ -28,6 +28,7 @@ pub(super) fn eval(args: &Args) -> Result<Vec<Values>> {
         }
         Op::CachedAttention { heads, scale, mask } => vec![Values::F32(cached_attention(args, heads, scale, mask)?)],
         Op::Qkv { heads, norm, bias, rope, nk } => project(args, heads, &qkv(norm, bias, rope), norm, rope, nk)?,
+        Op::Splice { vocab, lookup } => vec![Values::F32(splice(args, vocab, lookup)?)],
         _ => {
             let (x, rows) = (args.get(0)?, args.int(1)?);
             let (s, k) = (x.shape[1], x.shape[2]);
@@ -38,6 +39,27 @@ pub(super) fn eval(args: &Args) -> Result<Vec<Values>> {
             vec![x.data.pick(start..start + k)]
         }
     })
+}
+
+/// Rows of x, or of a table, and of pictures in the places of ids past the vocabulary.
+fn splice(args: &Args, vocab: usize, lookup: bool) -> Result<Vec<f32>> {
+    let (x, tokens, pictures) = (args.f32s(0)?, args.ints(1)?, args.f32s(2)?);
+    let k = args.out[0].shape[2];
+    let rows = args.get(2)?.shape[2];
+    let mut out = Vec::with_capacity(tokens.len() * k);
+    for (i, &token) in tokens.iter().enumerate() {
+        let row = match token - vocab as i64 {
+            picture @ 0.. => &pictures[(picture as usize).min(rows - 1) * k..][..k],
+            _ if lookup => {
+                let height = args.get(0)?.shape[0] as i64;
+                let at = (if token < 0 { token + height } else { token }).clamp(0, height - 1);
+                &x[at as usize * k..][..k]
+            }
+            _ => &x[i * k..][..k],
+        };
+        out.extend_from_slice(row);
+    }
+    Ok(out)
 }
 
 /// What a node multiplies with its weights: input 0, after the norm that is folded in.

@@ -30,6 +30,7 @@ pub(super) fn infer(args: &Args) -> Result<Vec<Ty>> {
         }
         Op::CachedAttention { heads, mask, .. } => cached_attention(args, *heads, *mask),
         Op::Qkv { heads, norm, bias, rope, nk } => project(args, *heads, &qkv(*norm, *bias, *rope), *rope, *norm, *nk),
+        Op::Splice { lookup, .. } => splice(args, *lookup),
         _ => {
             let x = args.rank(0, 3)?;
             scalars(args, &[1])?;
@@ -37,6 +38,20 @@ pub(super) fn infer(args: &Args) -> Result<Vec<Ty>> {
             one(x.dtype, vec![1, 1, x.shape[2]])
         }
     }
+}
+
+fn splice(args: &Args, lookup: bool) -> Result<Vec<Ty>> {
+    let (x, tokens, pictures) = (args.float(0)?, args.rank(1, 2)?, args.float(2)?);
+    args.must(tokens.dtype.is_int() && tokens.shape[0] == 1, || format!("tokens must be [1, s], are {tokens}"))?;
+    let k = x.shape.last().copied().unwrap_or(0);
+    let rows = pictures.shape.get(2).copied().unwrap_or(0);
+    args.must(rows > 0 && pictures.shape == [1, 1, rows, k], || {
+        format!("pictures {:?} must be [1, 1, p, {k}]", pictures.shape)
+    })?;
+    let out = vec![1, tokens.shape[1], k];
+    let fits = if lookup { x.shape.len() == 2 && x.shape[0] > 0 } else { x.shape == out };
+    args.must(fits, || format!("x {:?} gives no rows {out:?}", x.shape))?;
+    one(x.dtype, out)
 }
 
 fn norm(args: &Args, axis: usize) -> Result<Vec<Ty>> {

@@ -32,7 +32,7 @@ pub fn infer(op: &Op, inputs: &[Option<&Ty>]) -> Result<Vec<Ty>> {
         Op::Pad { .. } | Op::Trilu { .. } => movement::infer(&args),
         Op::LayerNorm { .. } | Op::RmsNorm { .. } | Op::Linear { .. } | Op::GatedLinear { .. } => fused::infer(&args),
         Op::Rope { .. } | Op::Attention { .. } | Op::KvWrite => fused::infer(&args),
-        Op::CachedAttention { .. } | Op::Qkv { .. } | Op::LastRow => fused::infer(&args),
+        Op::CachedAttention { .. } | Op::Qkv { .. } | Op::Splice { .. } | Op::LastRow => fused::infer(&args),
     }?;
     for ty in &out {
         args.check_size(ty)?;

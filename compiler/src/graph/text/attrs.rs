@@ -142,6 +142,7 @@ fn made_by_passes(op: &Op, p: Pairs) -> Pairs {
         Op::Qkv { heads, norm, bias, rope, nk } => {
             p.heads(*heads).norm(*norm).flag("bias", *bias).rope(*rope).flag("nk", *nk)
         }
+        Op::Splice { vocab, lookup } => p.put("vocab", vocab).flag("lookup", *lookup),
         _ => p,
     }
 }
@@ -333,6 +334,7 @@ impl Reader {
             "MatMul" => Op::MatMul,
             "KvWrite" => Op::KvWrite,
             "LastRow" => Op::LastRow,
+            "Splice" => Op::Splice { vocab: self.int("vocab")?, lookup: self.flag("lookup") },
             "Slice" => {
                 let begin: Vec<i64> = self.ints("begin")?;
                 let step = self.opt("step", read_list)?.unwrap_or_else(|| vec![1; begin.len()]);

@@ -233,6 +233,8 @@ fn made_by_passes() -> Vec<Op> {
         Op::CachedAttention { heads, scale: 0.125, mask: Mask::Window(256) },
         Op::Qkv { heads, norm: rms, bias: true, rope: Some(Rotary { rotary: 32, interleaved: false }), nk: true },
         Op::Qkv { heads, norm: None, bias: false, rope: None, nk: false },
+        Op::Splice { vocab: 600, lookup: true },
+        Op::Splice { vocab: 7, lookup: false },
         Op::LastRow,
     ]
 }

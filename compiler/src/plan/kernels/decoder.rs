@@ -1,9 +1,9 @@
-//! The rest of a decoder. In: `CachedAttention`, `KvWrite`, `Rope`, `LastRow`, an embedding `Gather`. Out: one call each.
+//! The rest of a decoder. In: `CachedAttention`, `KvWrite`, `Rope`, `LastRow`, `Splice`, an embedding `Gather`. Out: one call each.
 //! Promise: cache rows outside the live ones are neither read nor written.
 
 use super::call::{Builder, Cx, float, groups};
 use crate::error::Result;
-use crate::graph::{Heads, Mask, Op, ValueId};
+use crate::graph::{Heads, Mask, Op, PICTURES, ValueId};
 use crate::plan::{Call, Operand};
 
 const LOCAL: usize = 64;
@@ -102,8 +102,12 @@ fn window_name(window: usize) -> String {
 pub(super) fn kv_write(cx: &Cx) -> Result<Vec<Call>> {
     let (cache, new) = (cx.shape(0)?, cx.shape(1)?);
     let (heads, context, dim, m) = (cache[1], cache[2], cache[3], new[2]);
-    let bits = cx.kv_bits();
-    wide_enough(cx, dim, 2)?;
+    // Rows of pictures lie there as they came.
+    let pictures = cx.graph.value(cx.input(0)?).name == PICTURES;
+    let bits = if pictures { 32 } else { cx.kv_bits() };
+    if !pictures {
+        wide_enough(cx, dim, 2)?;
+    }
     if bits == 8 {
         return Ok(vec![kv_quantise(cx, (heads, dim, context, m), &[(cx.read(1)?, cx.node.out())], (2, 3))?]);
     }
@@ -195,7 +199,7 @@ pub(super) fn last_row(cx: &Cx) -> Result<Vec<Call>> {
     Ok(vec![b.build(cx, groups(k, LOCAL))?])
 }
 
-/// Rows of a constant float table, stored in the precision's type.
+/// Rows of a constant float table, stored in the precision's type; those of pictures where the operator splices them in.
 pub(super) fn gather_rows(cx: &Cx) -> Result<Vec<Call>> {
     let table = cx.shape(0)?;
     let (rows, k) = (table[0], table[1]);
@@ -203,14 +207,39 @@ pub(super) fn gather_rows(cx: &Cx) -> Result<Vec<Call>> {
     let m = cx.graph.ty(index).elements();
     let w = cx.weights(&[0], false)?;
     let live = cx.generates() && cx.graph.inputs.contains(&index);
-    let b = Builder::new("gather_rows.comp", format!("gather_{}_m{m}_k{k}_rows{rows}", w.name()))
+    let name = format!("gather_{}_m{m}_k{k}_rows{rows}", w.name());
+    let pictures = match cx.node.op {
+        Op::Splice { vocab, .. } => Some((vocab, cx.shape(2)?[2])),
+        _ => None,
+    };
+    let mut b = match pictures {
+        Some((vocab, count)) => Builder::new("gather_rows.comp", format!("{name}_pictures{count}"))
+            .define("VOCAB", vocab)
+            .define("PICTURES", count),
+        None => Builder::new("gather_rows.comp", name),
+    };
+    b = b.define("M", m).define("K", k).define("ROWS", rows).weights(&w, rows);
+    b = b.read(w.operand).read(cx.read(1)?).write(Operand::Value(cx.node.out()));
+    if pictures.is_some() {
+        b = b.read(cx.read(2)?);
+    }
+    Ok(vec![b.live(live).build(cx, groups(m * k, LOCAL))?])
+}
+
+/// Rows of pictures among rows that are computed elsewhere.
+pub(super) fn splice(cx: &Cx) -> Result<Vec<Call>> {
+    let Op::Splice { vocab, .. } = cx.node.op else { return Ok(Vec::new()) };
+    let (x, pictures) = (cx.shape(0)?, cx.shape(2)?[2]);
+    let (m, k) = (x[1], x[2]);
+    let b = Builder::new("splice.comp", format!("splice_f32_m{m}_k{k}_pictures{pictures}"))
         .define("M", m)
         .define("K", k)
-        .define("ROWS", rows)
-        .weights(&w, rows)
-        .read(w.operand)
+        .define("VOCAB", vocab)
+        .define("PICTURES", pictures)
+        .read(cx.read(0)?)
         .read(cx.read(1)?)
         .write(Operand::Value(cx.node.out()))
-        .live(live);
+        .read(cx.read(2)?)
+        .live(cx.generates());
     Ok(vec![b.build(cx, groups(m * k, LOCAL))?])
 }

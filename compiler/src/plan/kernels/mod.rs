@@ -40,6 +40,8 @@ pub fn select(graph: &Graph, node: &Node, storage: impl Into<Storage>) -> Result
         Op::KvWrite => decoder::kv_write(&cx),
         Op::Rope { .. } => decoder::rope(&cx),
         Op::LastRow => decoder::last_row(&cx),
+        Op::Splice { lookup: true, .. } => decoder::gather_rows(&cx),
+        Op::Splice { .. } => decoder::splice(&cx),
         Op::Gather { axis: 0 } if is_table(&cx)? => decoder::gather_rows(&cx),
         Op::Reshape { .. } => Ok(Vec::new()),
         op => generic(&cx, op),

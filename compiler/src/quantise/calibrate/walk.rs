@@ -140,7 +140,8 @@ fn made(graph: &Graph, at: usize, consts: &[Option<Array>], chunks: &[Chunk]) ->
     let mut empty: Vec<Option<Array>> = vec![];
     for v in &node.inputs {
         let state = v.and_then(|v| graph.states.iter().find(|s| s.input == v));
-        let first = state.filter(|_| before.is_empty());
+        // A state that the graph only reads never changes.
+        let first = state.filter(|s| before.is_empty() || s.output == s.input);
         empty.push(first.map(|s| Array::zeros(graph.ty(s.input))));
     }
     let mut inputs = vec![];

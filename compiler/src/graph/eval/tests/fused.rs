@@ -221,6 +221,21 @@ fn last_row_is_the_last_live_one() {
 }
 
 #[test]
+fn splice_takes_rows_of_pictures_for_ids_past_the_vocabulary() {
+    let pictures = Array::f32(&[1, 1, 2, 2], &[10., 11., 20., 21.]);
+    let tokens = Array::new(DType::I64, vec![1, 4], Values::Int(vec![1, 4, 3, 9]));
+    let x = counting(&[1, 4, 2]);
+    let rows = x.to_f32();
+    let spliced = one(Op::Splice { vocab: 3, lookup: false }, &[&x, &tokens, &pictures]);
+    assert_eq!(spliced.to_f32(), [rows[0], rows[1], 20., 21., 10., 11., 20., 21.], "past the last is the last");
+    let table = Array::f32(&[3, 2], &[1., 2., 3., 4., 5., 6.]);
+    let looked_up = one(Op::Splice { vocab: 3, lookup: true }, &[&table, &tokens, &pictures]);
+    assert_eq!(looked_up.to_f32(), [3., 4., 20., 21., 10., 11., 20., 21.]);
+    let narrow = Array::f32(&[1, 1, 2, 3], &[0.; 6]);
+    assert!(refusal(Op::Splice { vocab: 3, lookup: true }, &[&table, &tokens, &narrow]).contains("must be [1, 1, p, 2]"));
+}
+
+#[test]
 fn norms_broadcast_their_scale_and_take_trailing_axes() {
     let x = Array::f32(&[2, 2], &[3., 4., 0., 0.]);
     let rms =

@@ -84,7 +84,7 @@ fn grown_graphs_reach_every_operator() {
     let graphs = (0..400).map(|i| grown(i * 7919));
     let seen: HashSet<&str> = graphs.flat_map(|g| g.nodes.into_iter().map(|n| n.op.name())).collect();
     let all = "Add BitAnd Not Equal Cast Transpose Reshape Expand Gemm Clip Linear GatedLinear Rope Attention KvWrite \
-        CachedAttention Qkv LastRow MatMul Conv MaxPool AveragePool GatherNd ScatterNd Slice Tile Pad Trilu OneHot Where \
+        CachedAttention Qkv Splice LastRow MatMul Conv MaxPool AveragePool GatherNd ScatterNd Slice Tile Pad Trilu OneHot Where \
         Elu HardSigmoid Softmax LogSoftmax Reduce ArgMax ArgMin TopK CumSum Gather GatherElements ScatterElements Concat \
         Split LayerNorm RmsNorm";
     let missing: Vec<&str> = all.split_whitespace().filter(|op| !seen.contains(op)).collect();

@@ -83,11 +83,13 @@ fn splice(graph: &mut Graph, edges: &[ValueId], slots: usize, rows: Rows) -> Res
     let fits = |v: &&ValueId| graph.ty(**v).dtype.is_float() && *graph.shape(**v) == shape[..];
     let edge = edges.iter().find(fits).or(Some(&looked_up).filter(|v| edges.is_empty() && fits(v)));
     let Some(&edge) = edge else {
-        let what = format!("rows of pictures have {} channels, and no row of a token has: {shape:?} is wanted", rows.channels);
+        let what =
+            format!("rows of pictures have {} channels, and no row of a token has: {shape:?} is wanted", rows.channels);
         return Err(wrong(what).at(graph.value(looked_up).name.clone()));
     };
     let logits = graph.outputs.iter().map(|o| graph.shape(o.value)).find(|s| s.len() == 3);
-    let vocab = *logits.and_then(|s| s.last()).ok_or_else(|| wrong("the graph gives no logits [1, s, vocab]".into()))?;
+    let vocab =
+        *logits.and_then(|s| s.last()).ok_or_else(|| wrong("the graph gives no logits [1, s, vocab]".into()))?;
     let state = graph.add_value(PICTURES, state_type(slots, rows), Def::Input);
     graph.states.push(State { input: state, output: state });
     let at = graph.producers().get(&edge).map_or(0, |i| i + 1);
@@ -106,7 +108,8 @@ mod tests {
     use crate::graph::{parse, print};
     use crate::passes::{Log, ORDER, run};
 
-    const TOWER: &str = "graph tower\ninput %pixels: f32[1,3,2,2]\n%rows = Reshape(%pixels) shape=[1,3,4]\noutput %rows";
+    const TOWER: &str =
+        "graph tower\ninput %pixels: f32[1,3,2,2]\n%rows = Reshape(%pixels) shape=[1,3,4]\noutput %rows";
 
     fn picture() -> Picture {
         toml::from_str("bucket = \"vision\"\nmost = 2\ntoken = 5").unwrap()
@@ -157,9 +160,18 @@ mod tests {
     fn buckets_that_do_not_fit_say_why() {
         let decoder = include_str!("passes/fixtures/decoder.txt");
         for (tower, expect) in [
-            (TOWER.replace("1,3,2,2", "1,1,3,4"), "one float input [1, 3, height, width] is wanted, there is pixels f32[1,1,3,4]"),
-            (TOWER.replace("[1,3,4]", "[1,3,2,2]"), "rows [1, n, k] of a picture are wanted, there is rows f32[1,3,2,2]"),
-            (format!("{TOWER}\noutput %pixels"), "one float output is wanted, there is rows f32[1,3,4], pixels f32[1,3,2,2]"),
+            (
+                TOWER.replace("1,3,2,2", "1,1,3,4"),
+                "one float input [1, 3, height, width] is wanted, there is pixels f32[1,1,3,4]",
+            ),
+            (
+                TOWER.replace("[1,3,4]", "[1,3,2,2]"),
+                "rows [1, n, k] of a picture are wanted, there is rows f32[1,3,2,2]",
+            ),
+            (
+                format!("{TOWER}\noutput %pixels"),
+                "one float output is wanted, there is rows f32[1,3,4], pixels f32[1,3,2,2]",
+            ),
             (TOWER.replace("[1,3,4]", "[1,1,12]"), "rows of pictures have 12 channels, and no row of a token has"),
         ] {
             let e = joined(&tower, decoder).map(|_| ()).unwrap_err().to_string();

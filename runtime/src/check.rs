@@ -121,7 +121,10 @@ fn check_decoder(program: &Program) -> Result<()> {
 fn check_pictures(program: &Program, pictures: &Pictures) -> Result<()> {
     let inputs = program.buckets.get(pictures.bucket as usize).map_or(0, |b| b.inputs.len());
     if inputs != 1 {
-        return Err(wrong(format!("bucket {} is to take the pixels of a picture, and has {inputs} inputs", pictures.bucket)));
+        return Err(wrong(format!(
+            "bucket {} is to take the pixels of a picture, and has {inputs} inputs",
+            pictures.bucket
+        )));
     }
     let rows = program.states.get(pictures.state as usize).and_then(|s| s.shape.get(2).copied()).unwrap_or(0);
     if rows == 0 || pictures.rows.checked_mul(pictures.slots) != Some(rows) {

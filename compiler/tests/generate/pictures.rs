@@ -6,8 +6,8 @@ use onnxcast::graph::eval;
 use onnxcast::job::{Job, Wish};
 use onnxcast::pipeline;
 use onnxcast::plan::{BucketGraph, Plan};
-use onnxcast_runtime::device::{self, Device};
 use onnxcast_runtime::array::Array;
+use onnxcast_runtime::device::{self, Device};
 use onnxcast_runtime::engine;
 use onnxcast_runtime::generator::{Generator, Scorer};
 use onnxcast_runtime::npz;
@@ -173,7 +173,8 @@ fn chunks_may_cut_through_a_picture() {
 fn a_second_question_runs_no_tower_and_a_new_picture_in_the_slot_forgets_the_old_one() {
     let reference = Reference::read();
     let plan = planned(4);
-    let tower = onnxcast_runtime::cost::run(&plan.program, &plan.program.buckets[0], onnxcast_runtime::recorder::Part::Whole);
+    let tower =
+        onnxcast_runtime::cost::run(&plan.program, &plan.program.buckets[0], onnxcast_runtime::recorder::Part::Whole);
     let mut session = session_of(plan);
     let (mine, theirs) = (reference.pixels(), other(&reference.pixels()));
     session.show(0, &theirs).unwrap();
@@ -284,7 +285,8 @@ fn graphs_that_are_no_decoders_run_with_their_ports_beside_it() {
 /// Numbers of an array that differ from element to element.
 fn noise(shape: &[usize], seed: u32) -> Array {
     let count = shape.iter().product::<usize>() as u32;
-    let one = |i: u32| (i.wrapping_mul(2_654_435_761).wrapping_add(seed.wrapping_mul(40_503)) >> 8) as f32 / (1 << 24) as f32;
+    let one =
+        |i: u32| (i.wrapping_mul(2_654_435_761).wrapping_add(seed.wrapping_mul(40_503)) >> 8) as f32 / (1 << 24) as f32;
     Array::f32(shape, &(0..count).map(|i| one(i) - 0.5).collect::<Vec<_>>())
 }
 

@@ -270,7 +270,9 @@ fn rows_of_a_picture_are_left_exactly_where_the_step_says() {
     for (m, k, pictures, pos) in [(1, 7, 3, 2), (4, 64, 12, 4), (81, 33, 162, 81)] {
         let graph = nodes::deposit(m, k, pictures);
         let all = inputs(&graph, pos, m);
-        for storage in [Precision::Fp32.into(), Precision::Fp16.into(), Storage { kv: Kv::Int8, precision: Precision::Fp16 }] {
+        for storage in
+            [Precision::Fp32.into(), Precision::Fp16.into(), Storage { kv: Kv::Int8, precision: Precision::Fp16 }]
+        {
             check(&format!("rows of a picture {m} {k} {storage:?}"), &graph, storage, &all, exact);
         }
     }

@@ -232,7 +232,9 @@ fn splice_takes_rows_of_pictures_for_ids_past_the_vocabulary() {
     let looked_up = one(Op::Splice { vocab: 3, lookup: true }, &[&table, &tokens, &pictures]);
     assert_eq!(looked_up.to_f32(), [3., 4., 20., 21., 10., 11., 20., 21.]);
     let narrow = Array::f32(&[1, 1, 2, 3], &[0.; 6]);
-    assert!(refusal(Op::Splice { vocab: 3, lookup: true }, &[&table, &tokens, &narrow]).contains("must be [1, 1, p, 2]"));
+    assert!(
+        refusal(Op::Splice { vocab: 3, lookup: true }, &[&table, &tokens, &narrow]).contains("must be [1, 1, p, 2]")
+    );
 }
 
 #[test]

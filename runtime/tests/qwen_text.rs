@@ -27,7 +27,7 @@ fn ids(case: &Value) -> Vec<u32> {
 /// The turns of a chat; none for a raw text.
 fn turns(case: &Value) -> Option<Vec<Message>> {
     let text = |v: &Value| v.as_str().unwrap().to_string();
-    let turn = |m: &Value| Message { role: text(&m["role"]).leak(), content: text(&m["content"]) };
+    let turn = |m: &Value| Message { role: text(&m["role"]).leak(), content: text(&m["content"]), pictures: 0 };
     Some(case["messages"].as_array()?.iter().map(turn).collect())
 }
 

@@ -2,6 +2,7 @@
 //! Promise: no second BOS, no broken character, and stops are compared as ids, never as text.
 
 pub mod config;
+pub mod pictures;
 pub mod stop;
 pub mod stream;
 pub mod template;
@@ -13,6 +14,7 @@ use tokenizers::Tokenizer;
 use crate::error::{Error, Result};
 use crate::step::MAX_STOPS;
 use config::Config;
+pub use pictures::Marks;
 pub use stop::StopFilter;
 pub use stream::Stream;
 pub use template::{Message, Template};
@@ -74,12 +76,41 @@ impl Codec {
 
     /// Ids of a conversation, the answer's opening included. The template writes its own BOS, so the tokenizer adds none.
     pub fn chat(&self, messages: &[Message]) -> Result<Vec<u32>> {
+        self.ids(&self.rendered(messages)?, false)
+    }
+
+    /// As [`Codec::chat`], with a picture's tokens for each of the messages' pictures.
+    pub fn chat_with(&self, messages: &[Message], marks: &Marks) -> Result<Vec<u32>> {
+        let shown = self.template.as_ref().is_some_and(|t| t.shows_pictures(marks.text()));
+        let placed: Vec<Message> = messages.iter().map(|m| marks.placed(m, shown)).collect();
+        let pictures = messages.iter().map(|m| m.pictures).sum();
+        self.ids(&marks.expanded(&self.rendered(&placed)?, pictures)?, false)
+    }
+
+    /// The conversation as text.
+    fn rendered(&self, messages: &[Message]) -> Result<String> {
         let template = self.template.as_ref().ok_or_else(|| {
             Error::input("this model has no chat template").hint("give the prompt as it stands, with --raw")
         })?;
         let bos = self.config.bos_token.as_deref().unwrap_or_default();
         let eos = self.config.eos_token.as_deref().unwrap_or_default();
-        self.ids(&template.render(messages, bos, eos)?, false)
+        template.render(messages, bos, eos)
+    }
+
+    /// As [`Codec::raw`], with a picture's tokens for each of `pictures`.
+    pub fn raw_with(&self, text: &str, pictures: usize, marks: &Marks) -> Result<Vec<u32>> {
+        let message = marks.placed(&Message { pictures, ..Message::user(text) }, false);
+        self.raw(&marks.expanded(&message.content, pictures)?)
+    }
+
+    /// The id of a text that is one token.
+    pub fn token(&self, text: &str) -> Option<u32> {
+        self.tokenizer.token_to_id(text)
+    }
+
+    /// The text of a token, as it stands in the vocabulary.
+    pub fn token_text(&self, id: u32) -> Option<String> {
+        self.tokenizer.id_to_token(id)
     }
 
     /// Ids of a text as it stands, with the BOS where the model wants one and the text has none.

@@ -1,39 +1,47 @@
 //! Chat templates. In: the Jinja source that a tokenizer config carries and a conversation. Out: the prompt's text. Promise: the
-//! helpers that templates in the field call are here, and a refusal of the template reaches the user in its own words.
+//! helpers that templates in the field call are here, contents have the form that the template reads, and a refusal of the template
+//! reaches the user in its own words.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use minijinja::value::{Kwargs, Value};
 use minijinja::{Environment, ErrorKind, context};
-use serde::Serialize;
+use serde_json::json;
 
 use crate::error::{Error, Result};
 
 /// One turn, as templates see it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Message {
     pub role: &'static str,
     pub content: String,
+    /// Pictures that stand before the content.
+    pub pictures: usize,
 }
 
 impl Message {
     pub fn system(content: impl Into<String>) -> Message {
-        Message { role: "system", content: content.into() }
+        Message { role: "system", content: content.into(), pictures: 0 }
     }
 
     pub fn user(content: impl Into<String>) -> Message {
-        Message { role: "user", content: content.into() }
+        Message { role: "user", content: content.into(), pictures: 0 }
     }
 
     pub fn assistant(content: impl Into<String>) -> Message {
-        Message { role: "assistant", content: content.into() }
+        Message { role: "assistant", content: content.into(), pictures: 0 }
     }
 }
 
 const NAME: &str = "chat";
 
+/// A text that no template has by itself.
+const PROBE: &str = "onnxcast-probe";
+
 pub struct Template {
     env: Environment<'static>,
+    /// Whether a content may be a text; else it is a list of parts, texts too.
+    plain: bool,
 }
 
 impl Template {
@@ -50,14 +58,39 @@ impl Template {
         env.add_function("strftime_now", |format: String| strftime(&format, seconds_now()));
         env.add_filter("tojson", tojson);
         env.add_template_owned(NAME, without_generation_tags(source)).map_err(|e| wrong(&e))?;
-        Ok(Template { env })
+        let mut template = Template { env, plain: true };
+        let shows = |template: &Template| {
+            template.render(&[Message::user(PROBE)], "", "").is_ok_and(|text| text.contains(PROBE))
+        };
+        // A template that shows a text neither way is left to fail in its own words.
+        template.plain = shows(&template) || !shows(&Template { plain: false, env: template.env.clone() });
+        Ok(template)
     }
 
-    /// The conversation as text, ready for the model's answer.
+    /// The conversation as text, ready for the model's answer. Pictures are parts of their own, which the template shows by its mark.
     pub fn render(&self, messages: &[Message], bos_token: &str, eos_token: &str) -> Result<String> {
         let template = self.env.get_template(NAME).map_err(|e| wrong(&e))?;
+        let messages: Vec<_> = messages.iter().map(|m| self.message(m)).collect();
         let values = context! { messages, bos_token, eos_token, add_generation_prompt => true };
         template.render(values).map_err(|e| wrong(&e))
+    }
+
+    /// Whether the template writes `mark` for a picture.
+    pub fn shows_pictures(&self, mark: &str) -> bool {
+        let probe = Message { pictures: 1, ..Message::user(PROBE) };
+        let text = self.render(&[probe], "", "");
+        text.is_ok_and(|text| text.matches(mark).count() == 1 && text.matches(PROBE).count() == 1)
+    }
+
+    /// A turn in the form that the template reads.
+    fn message(&self, message: &Message) -> serde_json::Value {
+        let Message { role, content, pictures } = message;
+        if *pictures == 0 && self.plain {
+            return json!({ "role": role, "content": content });
+        }
+        let pictures = (0..*pictures).map(|_| json!({ "type": "image" }));
+        let parts: Vec<_> = pictures.chain([json!({ "type": "text", "text": content })]).collect();
+        json!({ "role": role, "content": parts })
     }
 }
 

@@ -6,6 +6,8 @@ use serde_json::{Map, Value, json};
 
 pub const BOS: u32 = 256;
 pub const EOS: u32 = 257;
+/// A special token of `codec_with_image` alone.
+pub const IMAGE: u32 = 258;
 pub const WORD_A: u32 = 1;
 pub const WORD_B: u32 = 2;
 pub const WORD_EOS: u32 = 3;
@@ -30,12 +32,13 @@ fn shown(byte: u8) -> char {
     char::from_u32(256 + before as u32).unwrap()
 }
 
+fn special(id: u32, content: &str) -> Value {
+    json!({"id": id, "content": content, "single_word": false, "lstrip": false, "rstrip": false,
+           "normalized": false, "special": true})
+}
+
 fn byte_tokenizer() -> Value {
     let vocab: Map<String, Value> = (0..=255u8).map(|b| (shown(b).to_string(), json!(id(b)))).collect();
-    let special = |id: u32, content: &str| {
-        json!({"id": id, "content": content, "single_word": false, "lstrip": false, "rstrip": false,
-               "normalized": false, "special": true})
-    };
     json!({
         "version": "1.0",
         "added_tokens": [special(BOS, "<s>"), special(EOS, "</s>")],
@@ -62,6 +65,14 @@ fn build(tokenizer: &Value, config: &str, stops: &[u32]) -> Codec {
 
 pub fn codec(config: &str, stops: &[u32]) -> Codec {
     build(&byte_tokenizer(), config, stops)
+}
+
+/// With a token for a row of a picture.
+pub fn codec_with_image(config: &str) -> Codec {
+    let mut tokenizer = byte_tokenizer();
+    let tokens = [(BOS, "<s>"), (EOS, "</s>"), (IMAGE, "<image>")];
+    tokenizer["added_tokens"] = tokens.iter().map(|(id, text)| special(*id, text)).collect();
+    build(&tokenizer, config, &[])
 }
 
 /// Its post-processor puts `<s>` before every text.

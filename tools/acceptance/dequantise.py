@@ -83,14 +83,19 @@ def dequantise(folder: str, pool: str, out: str) -> None:
         # The graph holds a matrix as [k, n] for MatMul, and the table as [n, k]; the export says so in the name.
         shapes = [list(inits[name].dims) for name in names]
         turned = [name.endswith("_T") for name in names]
-        k = shapes[0][0 if turned[0] else 1]
+        stored_n, stored_k = tensor["shape"]
         raw = section[tensor["offset"]:tensor["offset"] + tensor["bytes"]]
-        w, row = decode(raw, tensor["layout"], k), 0
-        for name, shape, turn in zip(names, shapes, turned):
-            rows = shape[1] if turn else shape[0]
-            put(data, inits[name], w[row:row + rows].T if turn else w[row:row + rows])
-            row += rows
-        assert row <= w.shape[0] < row + 16, (tensor, row, w.shape)
+        w = decode(raw, tensor["layout"], stored_k)
+        assert stored_n <= w.shape[0] < stored_n + 16, (tensor, w.shape)
+        counts = [shape[1] if turn else shape[0] for shape, turn in zip(shapes, turned)]
+        # Rows and columns past those of the model were added as zeros: to the one part, or to all parts alike.
+        steps = counts if sum(counts) == stored_n else [stored_n // len(names)] * len(names)
+        row = 0
+        for name, shape, turn, count, step in zip(names, shapes, turned, counts, steps):
+            part = w[row:row + count, :shape[0] if turn else shape[1]]
+            put(data, inits[name], part.T if turn else part)
+            row += step
+        assert row == stored_n, (tensor, row)
         done += len(names)
     data.flush()
     assert done, "the pool holds nothing quantised"

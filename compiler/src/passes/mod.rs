@@ -16,6 +16,7 @@ mod fuse_splice;
 mod kv_in_place;
 mod last_row;
 mod look;
+pub mod pad_hidden;
 pub mod roles;
 mod split_linear;
 mod widen;
@@ -68,12 +69,14 @@ pub const ORDER: &[Pass] = &[
     pass!(fuse_splice::run, "fuse_splice", "casts between a table and its rows are gone"),
     pass!(fuse_linear::residual, "fuse_residual", "after the passes that want bare projections"),
     pass!(fuse_linear::norm, "fuse_head_norm", "what is left: the head"),
+    pass!(pad_hidden::run, "pad_hidden", "when activations are in their layers, so that only weights stand between two of them"),
     pass!(dead::run, "dead", "nothing unread reaches the plan"),
 ];
 
 /// The order for a graph that runs as it stands: inputs and outputs untouched.
 pub const RAW_ORDER: &[Pass] = &[
     pass!(fold::run, "fold", "nodes that change nothing cost a dispatch each"),
+    pass!(pad_hidden::run, "pad_hidden", "once layers have taken their activations in"),
     pass!(dead::run, "dead", "nothing unread reaches the plan"),
 ];
 

@@ -171,3 +171,29 @@ fn a_lookup_and_a_head_read_one_tensor() {
     let all = HashMap::from([("tokens".to_string(), Array::i64(&[1, 1], &[11]))]);
     check("tied", &graph, Precision::Int4, &all, TIGHT);
 }
+
+/// Two layers with `hidden` columns between them, after the passes: the width is rounded up where no group divides it.
+fn two_layers(m: usize, hidden: usize) -> Graph {
+    let mut b = Build::new((m * 3 + hidden) as u64);
+    let x = b.float("x", &[1, m, 64]);
+    let (up, bias) = (b.weight("up", &[hidden, 64], 0.2), b.weight("bias", &[hidden], 0.5));
+    let down = b.weight("down", &[37, hidden], (3.0 / hidden as f32).sqrt());
+    let first = Op::Linear { norm: None, bias: true, act: Some(UnaryOp::GeluTanh), residual: false, nk: true };
+    let h = b.graph.push(first, &[x, up, bias], "h").expect("a valid node")[0];
+    let second = Op::Linear { norm: None, bias: false, act: None, residual: false, nk: true };
+    let mut graph = b.finish(second, &[Some(h), down], &[]);
+    onnxcast::passes::run(&mut graph, onnxcast::passes::RAW_ORDER, &mut Default::default()).expect("sound passes");
+    graph
+}
+
+#[test]
+fn a_width_that_no_group_divides_is_multiplied_as_codes() {
+    for (i, (m, hidden, width)) in [(1, 300, 320), (5, 1000, 1024), (20, 300, 320)].into_iter().enumerate() {
+        for quant in some(width, i) {
+            let graph = quantise(two_layers(m, hidden), Quant { group: 32, ..quant }, false);
+            assert!(graph.values.iter().any(|v| v.ty.shape == [37, width]));
+            let what = format!("{m} rows over {hidden} columns, {}", quant.name());
+            check(&what, &graph, Precision::Int4, &inputs(&graph, 0, 0), bound(m));
+        }
+    }
+}

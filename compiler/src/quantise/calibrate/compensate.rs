@@ -87,7 +87,7 @@ impl Plane<'_> {
                 let mut part = Columns { owed: &mut owed[at..at + group], errors: &mut errors[at..at + group] };
                 *cost += self.group(from, &rows[at..at + group], grid, &mut out.codes[at..at + group], &mut part);
             }
-            self.carry(from..from + group, &errors, &mut owed);
+            self.carry(from..from + group, from + group, &errors, &mut owed);
         }
         let exact: Vec<f64> = self.costs(rows, nearest);
         for r in (0..n).filter(|&r| exact[r] <= costs[r]) {
@@ -117,15 +117,15 @@ impl Plane<'_> {
         cost
     }
 
-    /// Adds what the errors of columns `of` make of all later columns.
-    fn carry(&self, of: std::ops::Range<usize>, errors: &[f32], owed: &mut [f32]) {
+    /// Adds what the errors of columns `of` make of all columns from `first` on.
+    fn carry(&self, of: std::ops::Range<usize>, first: usize, errors: &[f32], owed: &mut [f32]) {
         let (k, n) = (self.k, errors.len() / self.k);
         let errors = ArrayView2::from_shape((n, k), errors);
         let v = ArrayView2::from_shape((k, k), self.v);
         let owed = ArrayViewMut2::from_shape((n, k), owed);
         if let (Ok(errors), Ok(v), Ok(mut owed)) = (errors, v, owed) {
             let errors = errors.slice_axis(Axis(1), Slice::from(of.clone()));
-            let later = Slice::from(of.end..k);
+            let later = Slice::from(first..k);
             let v = v.slice_axis(Axis(0), Slice::from(of)).slice_axis_move(Axis(1), later);
             general_mat_mul(1.0, &errors, &v, 1.0, &mut owed.slice_axis_mut(Axis(1), later));
         }
@@ -137,14 +137,7 @@ impl Plane<'_> {
         let errors: Vec<f32> = rows.iter().zip(others).map(|(a, b)| a - b).collect();
         let mut left = vec![0.0f32; n * k];
         for from in (0..k).step_by(usize::from(self.quant.group)) {
-            let to = from + usize::from(self.quant.group);
-            self.carry(from..to, &errors, &mut left);
-            for (errors, left) in errors.chunks_exact(k).zip(left.chunks_exact_mut(k)) {
-                for (i, error) in errors.iter().enumerate().take(to).skip(from) {
-                    let v = &self.v[i * k + from..][..to - from];
-                    left[from..to].iter_mut().zip(v).skip(i - from).for_each(|(o, v)| *o += error * v);
-                }
-            }
+            self.carry(from..from + usize::from(self.quant.group), from, &errors, &mut left);
         }
         left.chunks_exact(k).map(|row| row.iter().map(|&v| f64::from(v).powi(2)).sum()).collect()
     }

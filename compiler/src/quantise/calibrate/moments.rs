@@ -4,9 +4,12 @@
 use crate::error::{Error, Result};
 use ndarray::linalg::general_mat_mul;
 use ndarray::{ArrayView2, ArrayViewMut2, Axis, Slice};
+use std::sync::Mutex;
 
 /// Columns of the factor that are made at a time.
 const BLOCK: usize = 32;
+/// Rows of second moments that are made at a time.
+const SIDE: usize = 128;
 
 /// Mean squares of the columns of `x` [rows][k].
 pub fn squares(x: &[f32], k: usize) -> Vec<f32> {
@@ -23,12 +26,36 @@ pub fn second(x: &[f32], k: usize) -> Vec<f32> {
     let rows = x.len() / k.max(1);
     let mut out = vec![0.0; k * k];
     let Ok(all) = ArrayView2::from_shape((rows, k), &x[..rows * k]) else { return out };
-    super::over_rows(&mut out, k, |first, part| {
-        let columns = all.slice_axis(Axis(1), Slice::from(first..first + part.len() / k));
-        if let Ok(mut part) = ArrayViewMut2::from_shape((columns.ncols(), k), part) {
-            general_mat_mul(1.0 / rows.max(1) as f32, &columns.t(), &all, 0.0, &mut part);
+    // What lies below the diagonal is what lies above it: a block has its columns from its own first one on. Early blocks are the
+    // long ones, so threads take them in turn.
+    let blocks = Mutex::new(out.chunks_mut((SIDE * k).max(1)).enumerate());
+    let threads = std::thread::available_parallelism().map_or(1, |t| t.get());
+    let work = || {
+        loop {
+            let next = blocks.lock().ok().and_then(|mut b| b.next());
+            let Some((i, block)) = next else { break };
+            let (from, count) = (i * SIDE, block.len() / k);
+            let own = all.slice_axis(Axis(1), Slice::from(from..from + count));
+            let later = all.slice_axis(Axis(1), Slice::from(from..));
+            if let Ok(mut block) = ArrayViewMut2::from_shape((count, k), block) {
+                let mut block = block.slice_axis_mut(Axis(1), Slice::from(from..));
+                general_mat_mul(1.0 / rows.max(1) as f32, &own.t(), &later, 0.0, &mut block);
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(work);
         }
     });
+    drop(blocks);
+    for from in (0..k).step_by(SIDE) {
+        for i in from + SIDE.min(k - from)..k {
+            for j in from..from + SIDE {
+                out[i * k + j] = out[j * k + i];
+            }
+        }
+    }
     out
 }
 
@@ -53,7 +80,7 @@ impl Trust {
     }
 }
 
-/// The upper triangular V of H = V V^T, for a positive definite H [k][k].
+/// The upper triangular V of H = V V^T, for a positive definite H [k][k]; zeros below its diagonal.
 pub fn factor(mut h: Vec<f64>, k: usize) -> Result<Vec<f64>> {
     let mut to = k;
     while to > 0 {
@@ -76,6 +103,7 @@ pub fn factor(mut h: Vec<f64>, k: usize) -> Result<Vec<f64>> {
         });
         to = from;
     }
+    (0..k).for_each(|i| h[i * k..i * k + i].fill(0.0));
     Ok(h)
 }
 

@@ -5,13 +5,13 @@
 use crate::emit::CARD;
 use crate::error::{Error, Result};
 use crate::graph::eval::{Array, Values};
-use crate::graph::{DType, Def, Tensor, Ty, parse};
-use crate::job::{Job, LOCK, Wish};
+use crate::graph::{DType, Def, Tensor, Ty, ValueId, parse};
+use crate::job::{Job, LOCK, QuantiseWish, Wish, find_manifest};
 use crate::manifest::{Bucket, Manifest, Picture};
 use crate::output::{self, LOCK_MARK};
 use crate::pipeline::{BUCKET, DECODER};
 use crate::plan::{self, BucketGraph, Layout, Lock, Precision, Request, Shaders, scope};
-use crate::quantise::Settings;
+use crate::quantise::{self, Settings};
 use crate::texts::TextFiles;
 use onnxcast_runtime::weights::Pool;
 use std::collections::{BTreeMap, HashMap};
@@ -77,7 +77,7 @@ impl Recast {
             licence: card.licence,
             precision: Precision::Int4,
             kv: None,
-            quantise: Settings::default(),
+            quantise: settings(project, name)?,
             context: context(&self.buckets),
             graphs: BTreeMap::new(),
             buckets: self.buckets.iter().map(bucket).collect(),
@@ -93,6 +93,15 @@ impl Recast {
         let lock = output::folder(project, name).join(LOCK);
         Ok(Job::of(manifest, shown, (text, golden), Some(lock)))
     }
+}
+
+/// What the new model's own manifest says about quantising, where it has one.
+fn settings(project: &Path, name: &str) -> Result<Settings> {
+    let wish = Wish { project: project.to_path_buf(), name: name.into(), ..Wish::default() };
+    let Some(path) = find_manifest(&wish) else { return Ok(Settings::default()) };
+    let mut settings = Manifest::load(&path, name)?.quantise;
+    QuantiseWish::default().apply(&mut settings, path.parent().unwrap_or(Path::new("")));
+    Ok(settings)
 }
 
 /// The graphs' text and the lock in a pool.
@@ -129,7 +138,9 @@ fn split(text: &str) -> Result<Vec<BucketGraph>> {
 /// Rows of the cache, where the graphs have one.
 fn context(buckets: &[BucketGraph]) -> Option<usize> {
     let graph = &buckets.iter().find(|b| b.decoder)?.graph;
-    graph.shape(graph.states.first()?.input).get(2).copied()
+    // Rows of pictures are a state that a decoder only reads.
+    let cache = graph.states.iter().find(|s| s.output != s.input)?;
+    graph.shape(cache.input).get(2).copied()
 }
 
 /// Where the content of each hash lies, which planning the graphs once more tells.
@@ -162,11 +173,13 @@ fn places(pool: &Pool, buckets: &[BucketGraph], lock: &Lock) -> Result<HashMap<S
     Ok(out)
 }
 
-/// Gives constants their data back. One that no kernel reads stays without.
+/// Gives constants their data back, what lies in one place once. One that no kernel reads stays without.
 fn restore(buckets: &mut [BucketGraph], lock: &Lock, pool: &Arc<Pool>, places: &HashMap<String, Place>) {
+    let mut known: HashMap<(usize, usize, bool, DType), Tensor> = HashMap::new();
     for b in 0..buckets.len() {
         let scope = scope(buckets, &buckets[b]);
-        for value in &mut buckets[b].graph.values {
+        let matrices = quantise::matrices(&buckets[b].graph);
+        for (i, value) in buckets[b].graph.values.iter_mut().enumerate() {
             let Def::Const(tensor) = &mut value.def else { continue };
             if !tensor.is_absent() {
                 continue;
@@ -174,9 +187,14 @@ fn restore(buckets: &mut [BucketGraph], lock: &Lock, pool: &Arc<Pool>, places: &
             let of = |name: &str| places.get(&scope.find(lock, name)?.hash).copied();
             let name = value.name.as_str();
             let found = of(name).map(|p| (p, false)).or_else(|| of(&format!("{name}^T")).map(|p| (p, true)));
-            if let Some((place, transposed)) = found {
-                *tensor = stored(pool, place, &value.ty, transposed);
+            let Some((place, transposed)) = found else { continue };
+            // Quantising starts from fp16 anyway; wider, the weights of a large model may not fit memory.
+            if place.layout == Layout::F16 && matrices.contains(&ValueId(i as u32)) {
+                value.ty.dtype = DType::F16;
             }
+            let key = (place.tensor, place.start, transposed, value.ty.dtype);
+            let whole = known.entry(key).or_insert_with(|| stored(pool, place, &value.ty, transposed));
+            *tensor = Tensor { shape: value.ty.shape.clone(), ..whole.clone() };
         }
     }
 }
@@ -190,9 +208,11 @@ fn stored(pool: &Arc<Pool>, place: Place, ty: &Ty, transposed: bool) -> Tensor {
         if transposed {
             shape.reverse();
         }
-        let array = Array::new(of.dtype, shape, values(bytes, place.layout));
-        let rows = array.to_bytes();
-        if transposed { turned(&rows, &array.shape, of.dtype) } else { rows }
+        let rows = match (place.layout, of.dtype) {
+            (Layout::F16, DType::F16) => bytes.to_vec(),
+            (layout, dtype) => Array::new(dtype, shape.clone(), values(bytes, layout)).to_bytes(),
+        };
+        if transposed { turned(&rows, &shape, of.dtype) } else { rows }
     };
     let present = Tensor::f32(&[], &[0.0]);
     Tensor::later(ty.dtype, &present, ty.shape.clone(), make)

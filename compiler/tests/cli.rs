@@ -344,7 +344,7 @@ fn explain_and_graph_need_no_weights() {
     let text = stdout(&onnxcast(dir.path(), &["explain", "tiny"]).success());
     assert!(text.contains("[kv_in_place]") && text.contains("# bucket decode"), "{text}");
     let text = stdout(&onnxcast(dir.path(), &["graph", "tiny", "--bucket", "decode"]).success());
-    assert!(text.starts_with("# bucket decode, 1 rows, graph decoder\ngraph "), "{text}");
+    assert!(text.starts_with("# bucket decode, 1 rows, graph decoder, decoder\ngraph "), "{text}");
     let dot = stdout(&onnxcast(dir.path(), &["graph", "tiny", "--dot"]).success());
     assert!(dot.starts_with("digraph \"prefill\" {"), "{dot}");
     assert!(refusal(dir.path(), &["graph", "tiny", "--bucket", "x"]).contains("prefill, decode"));

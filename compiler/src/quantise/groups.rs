@@ -7,7 +7,8 @@ use crate::graph::quant::Encoded;
 use crate::graph::{DType, Def, Graph, Node, Op, Tensor, ValueId};
 use crate::plan::weights::half_rows;
 use crate::plan::{BucketGraph, Lock, scope};
-use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// Which contents are already known, by where they lie: buckets share mapped bytes.
@@ -134,11 +135,21 @@ fn is_f32(graph: &Graph, value: ValueId) -> bool {
     graph.ty(value).dtype == DType::F32
 }
 
+/// The matrices that may be quantised, and not those that are looked up as well: kernels and interpreter take them in any float type.
+pub fn matrices(graph: &Graph) -> HashSet<ValueId> {
+    let of = |at| of_node(graph, 0, at).filter(|(_, role)| *role == Role::Linear);
+    let parts = (0..graph.nodes.len()).filter_map(of).flat_map(|(at, _)| at.parts);
+    let tables = (0..graph.nodes.len()).filter_map(|at| of_node(graph, 0, at)).filter(|(_, role)| *role == Role::Table);
+    let tables: HashSet<ValueId> = tables.flat_map(|(at, _)| at.parts).map(|p| p.value).collect();
+    parts.map(|p| p.value).filter(|v| !tables.contains(v)).collect()
+}
+
 /// Rounds all matrices that may be quantised to fp16, so that what is made of them is the same whether they come from an export in
-/// f32 or from a pool in fp16.
+/// f32 or from a pool in fp16. Equal content is held once, and but for tables in two bytes a weight.
 pub fn halve(buckets: &mut [BucketGraph]) -> Result<()> {
-    let mut done: HashMap<(*const u8, usize), Tensor> = HashMap::new();
+    let mut done: HashMap<(blake3::Hash, bool), Tensor> = HashMap::new();
     for (b, bucket) in buckets.iter_mut().enumerate() {
+        let narrow = matrices(&bucket.graph);
         for at in 0..bucket.graph.nodes.len() {
             let Some((at, _)) = of_node(&bucket.graph, b, at) else { continue };
             for part in at.parts {
@@ -147,14 +158,24 @@ pub fn halve(buckets: &mut [BucketGraph]) -> Result<()> {
                 if tensor.dtype == DType::F16 || tensor.is_absent() {
                     continue;
                 }
-                let bytes = tensor.bytes()?;
-                let known = done.entry((bytes.as_ptr(), bytes.len())).or_insert_with(|| halved(tensor));
+                let narrow = narrow.contains(&part.value);
+                let key = (blake3::hash(tensor.bytes()?), narrow);
+                let known = match done.entry(key) {
+                    Entry::Occupied(known) => known.into_mut(),
+                    Entry::Vacant(new) => new.insert(if narrow { narrowed(tensor)? } else { halved(tensor) }),
+                };
                 *tensor = Tensor { shape: tensor.shape.clone(), ..known.clone() };
                 value.ty.dtype = tensor.dtype;
             }
         }
     }
     Ok(())
+}
+
+fn narrowed(tensor: &Tensor) -> Result<Tensor> {
+    let rows = half_rows(tensor, false)?;
+    let halves = rows.into_iter().flat_map(|v| half::f16::from_f32(v).to_le_bytes()).collect();
+    Ok(Tensor::from_bytes(DType::F16, tensor.shape.clone(), halves))
 }
 
 /// All groups, those of equal content joined.

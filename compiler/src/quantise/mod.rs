@@ -15,7 +15,7 @@ mod tests;
 
 pub use calibrate::Calibrated;
 pub use choose::strategy;
-pub use groups::{Group, Part, Role, Use, halve};
+pub use groups::{Group, Part, Role, Use, halve, matrices};
 pub use nearest::Nearest;
 pub use report::{Report, Row};
 pub use reuse::forget;
@@ -132,7 +132,7 @@ fn encode(
         Role::Table => settings.table(),
         Role::Linear => settings.linear(),
     };
-    let mut row = Row::new(group);
+    let mut row = Row::new(group, buckets);
     let Some(quant) = wish.fitted(group.k) else {
         row.why = format!("{} columns are no multiple of 32", group.k);
         report.rows.push(row);

@@ -2,12 +2,14 @@
 
 use super::{Group, Role};
 use crate::graph::quant::Quant;
-use crate::plan::Lock;
+use crate::plan::{BucketGraph, Lock};
 use std::fmt::Write;
 
 /// One group of constants.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Row {
+    /// The graph that it is first used in.
+    pub graph: String,
     pub name: String,
     pub role: Role,
     pub n: usize,
@@ -34,10 +36,11 @@ pub struct Report {
 }
 
 impl Row {
-    pub(super) fn new(group: &Group) -> Row {
+    pub(super) fn new(group: &Group, buckets: &[BucketGraph]) -> Row {
         let (name, role, n, k) = (group.name(), group.role, group.n(), group.k);
         let (why, salient) = (String::new(), String::new());
-        Row { name, role, n, k, quant: None, error: None, output_error: None, why, salient }
+        let graph = group.uses.first().map_or(String::new(), |u| buckets[u.bucket].file.clone());
+        Row { graph, name, role, n, k, quant: None, error: None, output_error: None, why, salient }
     }
 
     pub(super) fn store(&mut self, quant: Quant) {
@@ -53,6 +56,16 @@ impl Row {
     pub fn bits(&self) -> f64 {
         8.0 * self.bytes() as f64 / (self.n * self.k).max(1) as f64
     }
+
+    fn line(&self, out: &mut String) {
+        let layout = self.quant.map_or("rows_f16".into(), Quant::name);
+        let percent = |e: Option<f64>| e.map_or("-".into(), |e| format!("{:.3} %", 100.0 * e));
+        let (error, output) = (percent(self.error), percent(self.output_error));
+        let said = [&self.why, &self.salient].into_iter().filter(|s| !s.is_empty());
+        let why: String = said.map(|s| format!("  ({s})")).collect();
+        let (n, k, bits, name) = (self.n, self.k, self.bits(), &self.name);
+        let _ = writeln!(out, "{n:>8} {k:>8}  {layout:20} {bits:>6.3} {error:>9} {output:>9}  {name}{why}");
+    }
 }
 
 impl Report {
@@ -67,10 +80,15 @@ impl Report {
         }
     }
 
+    /// Weights, bytes and bits a weight of some groups.
+    fn sum<'a>(rows: impl Iterator<Item = &'a Row>) -> (usize, usize, f64) {
+        let (weights, bytes) = rows.fold((0, 0), |(w, b), r| (w + r.n * r.k, b + r.bytes()));
+        (weights, bytes, 8.0 * bytes as f64 / weights.max(1) as f64)
+    }
+
     /// Bits a weight over all groups.
     pub fn bits(&self) -> f64 {
-        let weights: usize = self.rows.iter().map(|r| r.n * r.k).sum();
-        8.0 * self.rows.iter().map(Row::bytes).sum::<usize>() as f64 / weights.max(1) as f64
+        Report::sum(self.rows.iter()).2
     }
 
     /// One line for all: bits, and what was kept or changed.
@@ -87,7 +105,7 @@ impl Report {
         Some(out)
     }
 
-    /// A line a group and one for all.
+    /// A line a group, graph by graph, and one for all.
     pub fn text(&self) -> String {
         let mut out = String::new();
         let Some(settings) = &self.settings else { return out };
@@ -97,24 +115,22 @@ impl Report {
             "{:>8} {:>8}  {:20} {:>6} {:>9} {:>9}  name",
             "rows", "columns", "layout", "bits", "error", "output"
         );
-        for r in &self.rows {
-            let layout = r.quant.map_or("rows_f16".into(), Quant::name);
-            let percent = |e: Option<f64>| e.map_or("-".into(), |e| format!("{:.3} %", 100.0 * e));
-            let (error, output) = (percent(r.error), percent(r.output_error));
-            let said = [&r.why, &r.salient].into_iter().filter(|s| !s.is_empty());
-            let why: String = said.map(|s| format!("  ({s})")).collect();
-            let _ = writeln!(
-                out,
-                "{:>8} {:>8}  {layout:20} {:>6.3} {error:>9} {output:>9}  {}{why}",
-                r.n,
-                r.k,
-                r.bits(),
-                r.name
-            );
+        let mut graphs: Vec<&str> = vec![];
+        for row in &self.rows {
+            if !graphs.contains(&row.graph.as_str()) {
+                graphs.push(&row.graph);
+            }
         }
-        let bytes: usize = self.rows.iter().map(Row::bytes).sum();
-        let weights: usize = self.rows.iter().map(|r| r.n * r.k).sum();
-        let _ = writeln!(out, "# {weights} weights in {bytes} bytes, {:.3} bits each", self.bits());
+        for graph in &graphs {
+            let rows = || self.rows.iter().filter(|r| r.graph == *graph);
+            if graphs.len() > 1 {
+                let (weights, bytes, bits) = Report::sum(rows());
+                let _ = writeln!(out, "# graph {graph}: {weights} weights in {bytes} bytes, {bits:.3} bits each");
+            }
+            rows().for_each(|r| r.line(&mut out));
+        }
+        let (weights, bytes, bits) = Report::sum(self.rows.iter());
+        let _ = writeln!(out, "# {weights} weights in {bytes} bytes, {bits:.3} bits each");
         out
     }
 }

@@ -1,8 +1,8 @@
 use super::moments::{Trust, factor, second, squares};
 use super::*;
-use crate::graph::eval::{self, Array};
+use crate::graph::eval::{self, Array, Values};
 use crate::graph::quant::Fit;
-use crate::graph::{Def, Graph, ValueId, parse, verify};
+use crate::graph::{DType, Def, Graph, State, Ty, ValueId, parse, verify};
 use crate::plan::Lock;
 use crate::quantise::{Report, Settings, choose, run};
 use std::collections::HashMap;
@@ -406,4 +406,56 @@ fn a_salient_column_may_spare_a_matrix_its_eight_bits() {
     assert_eq!([&without, &with].map(|r| r.quant.map(Quant::name).unwrap()), ["q8_g64_mid", "q4_g64_min_s1"]);
     assert!(with.output_error < Some(0.12) && with.why.is_empty(), "{with:?}");
     assert!(with.salient.contains("error over the inputs") && without.salient.is_empty(), "{with:?}");
+}
+
+/// Two layers of a graph that takes no tokens, with a width between them that no group divides.
+const TOWER: &str = "graph tower
+input %pixels: f32[1,9,64]
+const %scale: f32[64] = random(21, 0.9)
+const %shift: f32[64] = random(22, 0.1)
+const %fc1: f32[300,64] = random(23, 0.2)
+const %b1: f32[300] = random(24, 0.1)
+const %fc2: f32[300,64] = random(25, 0.2)
+const %b2: f32[64] = random(26, 0.1)
+%h = Linear(%pixels, %fc1, %scale, %shift, %b1) norm=layer(1e-6) bias act=GeluTanh nk
+%y = Linear(%h, %fc2, %b2, %pixels) bias residual
+output %y
+";
+
+#[test]
+fn a_tower_beside_a_decoder_is_quantised_without_a_calibration_and_reported_on_its_own() {
+    let mut tower = parse(TOWER).unwrap();
+    crate::passes::run(&mut tower, crate::passes::RAW_ORDER, &mut crate::passes::Log::default()).unwrap();
+    let tower = BucketGraph { name: "vision".into(), file: "tower".into(), rows: 9, decoder: false, graph: tower };
+    let settings = Settings::default();
+    let mut buckets = [tower.clone(), bucket(decoder(1.0))];
+    let mut strategy = Calibrated::new(tokens(32), Method::Gptq, settings.guard, &buckets).unwrap();
+    let report = run(&mut buckets, &Lock::default(), &settings, &mut strategy).unwrap();
+    let of = |graph: &'static str| report.rows.iter().filter(move |r| r.graph == graph);
+    let layouts: Vec<(&str, usize, String, bool)> =
+        of("tower").map(|r| (r.name.as_str(), r.k, r.quant.unwrap().name(), r.output_error.is_some())).collect();
+    let g64 = "q4_g64_min".to_string();
+    assert_eq!(layouts, [("fc1", 64, g64.clone(), false), ("fc2", 320, g64, false)]);
+    assert!(of("one").filter(|r| r.role == Role::Linear).all(|r| r.output_error.is_some()));
+    let text = report.text();
+    assert!(text.contains("# graph tower: 40960 weights in ") && text.contains("# graph one: "), "{text}");
+
+    let x = Array::new(DType::F32, vec![1, 9, 64], Values::F32((0..576).map(|i| (i * 7 % 19) as f32 / 9.0).collect()));
+    let y = |graph: &Graph| {
+        eval::run(graph, &HashMap::from([("pixels".to_string(), x.clone())])).unwrap()["y"].to_f32().to_vec()
+    };
+    let (exact, got) = (y(&tower.graph), y(&buckets[0].graph));
+    let far: f32 = exact.iter().zip(&got).map(|(a, b)| (a - b).powi(2)).sum();
+    let size: f32 = exact.iter().map(|a| a * a).sum();
+    assert!(far > 0.0 && far < 0.02 * size, "{far} of {size}");
+}
+
+#[test]
+fn a_state_that_no_node_writes_is_empty_in_every_chunk_and_limits_no_window() {
+    let (mut graph, ids) = (decoder(1.0), tokens(10));
+    let down = node(&graph, "y");
+    let want = Walk::new(graph.clone(), &ids).unwrap().multiplied(down).unwrap();
+    let pictures = graph.add_value("pictures", Ty::new(DType::F32, &[1, 1, 2, 64]), Def::Input);
+    graph.states.insert(0, State { input: pictures, output: pictures });
+    assert_eq!(Walk::new(graph, &ids).unwrap().multiplied(down).unwrap(), want);
 }

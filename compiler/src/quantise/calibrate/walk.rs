@@ -33,11 +33,12 @@ impl Walk {
         if let Some(other) = graph.inputs.iter().map(|v| &graph.value(*v).name).find(|n| !known.contains(&n.as_str())) {
             return Err(Error::new("calibration", format!("the graph needs '{other}', which a text does not give")));
         }
-        let (input, state) = (roles::input(&graph, roles::TOKENS), graph.states.first());
-        let (Some(input), Some(state)) = (input, state) else {
+        // A state that no node writes is filled from elsewhere (pictures) and limits no window.
+        let cache = graph.states.iter().find(|s| s.output != s.input);
+        let (Some(input), Some(cache)) = (roles::input(&graph, roles::TOKENS), cache) else {
             return Err(Error::new("calibration", "the graph is no decoder of tokens with a cache"));
         };
-        let window = WINDOW.min(graph.shape(state.input)[2]);
+        let window = WINDOW.min(graph.shape(cache.input)[2]);
         let rows = graph.shape(input)[1].max(1);
         let mut left = vec![0; graph.values.len()];
         graph.nodes.iter().flat_map(|n| n.inputs.iter().flatten()).for_each(|v| left[v.0 as usize] += 1);

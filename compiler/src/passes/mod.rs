@@ -69,7 +69,11 @@ pub const ORDER: &[Pass] = &[
     pass!(fuse_splice::run, "fuse_splice", "casts between a table and its rows are gone"),
     pass!(fuse_linear::residual, "fuse_residual", "after the passes that want bare projections"),
     pass!(fuse_linear::norm, "fuse_head_norm", "what is left: the head"),
-    pass!(pad_hidden::run, "pad_hidden", "when activations are in their layers, so that only weights stand between two of them"),
+    pass!(
+        pad_hidden::run,
+        "pad_hidden",
+        "when activations are in their layers, so that only weights stand between two of them"
+    ),
     pass!(dead::run, "dead", "nothing unread reaches the plan"),
 ];
 

@@ -16,6 +16,8 @@ say "modelgen"
 PYTHONPATH=tools .cache/venv/bin/python -m pytest -q -p no:cacheprovider tools | tee -a "$log"
 say "conformance cases"
 tools/fetch_conformance.sh
+say "a vision transformer"
+tools/fetch_vit.sh
 say "executables"
 for model in tiny smollm2; do tools/model.sh "$model"; done
 onnx=tests/data/smolvlm-tiny/vision.onnx tools/model.sh vision

@@ -40,6 +40,7 @@ fn decoder_parts(rng: &mut Rng, g: &mut Graph) {
     let mut add = |shape: &[usize]| Some(g.add_const("part", counting(&Ty::new(DType::F32, shape)).to_tensor()));
     let (x, q) = (add(&[1, s, k]), add(&[1, 2 * kv, s, dim]));
     let (new, keys, mask) = (add(&[1, kv, s, dim]), add(&[1, kv, c, dim]), add(&[s, c]));
+    let rows_of = [add(&[2, s, 4 * kv * dim]), add(&[2, c, kv * dim]), add(&[2, s, 2 * kv * dim])];
     let (wq, wk, wv) = (add(&[2 * kv * dim, k]), add(&[kv * dim, k]), add(&[kv * dim, k]));
     let (cos, sin) = (add(&[3, dim / 2]), add(&[3, dim / 2]));
     let (table, pictures) = (add(&[2, k]), add(&[1, 1, 3, k]));
@@ -49,7 +50,10 @@ fn decoder_parts(rng: &mut Rng, g: &mut Graph) {
     let (scale, rope) = (rng.num(), rng.flag().then_some(form));
     let qkv = [x, wq, wk, wv, keys, keys, pos, rows, cos, sin];
     let ids = Some(g.add_const("ids", counting(&Ty::new(DType::I64, &[1, s])).to_tensor()));
-    let parts: [(Op, &[Option<ValueId>]); 10] = [
+    let packed = Op::RowAttention { heads, scale, mask: Mask::Causal, packed: true };
+    let parts: [(Op, &[Option<ValueId>]); 12] = [
+        (packed, &rows_of[..1]),
+        (Op::RowAttention { heads, scale, mask: Mask::Full, packed: false }, &[rows_of[2], rows_of[1], rows_of[1]]),
         (Op::GatedLinear { norm: None, act: UnaryOp::Silu, nk: true }, &[x, wk, wv]),
         (Op::Rope { form }, &[q, cos, sin, pos]),
         (Op::Attention { heads, scale, mask: Mask::Window(1) }, &[q, keys, keys]),

@@ -83,6 +83,7 @@ impl Op {
             Op::GatedLinear { .. } => "GatedLinear",
             Op::Rope { .. } => "Rope",
             Op::Attention { .. } => "Attention",
+            Op::RowAttention { .. } => "RowAttention",
             Op::KvWrite => "KvWrite",
             Op::CachedAttention { .. } => "CachedAttention",
             Op::Qkv { .. } => "Qkv",

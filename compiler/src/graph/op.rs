@@ -357,6 +357,14 @@ pub enum Op {
         scale: f32,
         mask: Mask,
     },
+    /// `Attention` of rows that hold their heads side by side: q [b, s, hq*d], k [b, t, hkv*d], v, [mask], or, where `packed`, one
+    /// [b, s, (hq + 2 hkv)*d] with q, k and v in each row. Output [b, s, hq*d].
+    RowAttention {
+        heads: Heads,
+        scale: f32,
+        mask: Mask,
+        packed: bool,
+    },
     /// cache [1, hkv, c, d], new [1, hkv, s, d], pos, rows (i32 scalars). Rows `pos..pos+rows` of the cache become the first
     /// `rows` of `new`; output is the whole cache, in place.
     KvWrite,

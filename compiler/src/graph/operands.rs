@@ -79,6 +79,9 @@ pub fn arity(op: &Op) -> (usize, usize) {
         Op::GatedLinear { norm, .. } => exact(gated(*norm).count),
         Op::Rope { .. } | Op::KvWrite | Op::CachedAttention { .. } => exact(4),
         Op::Attention { mask, .. } => exact(if *mask == super::Mask::Given { 4 } else { 3 }),
+        Op::RowAttention { mask, packed, .. } => {
+            exact(if *packed { 1 } else { 3 } + if *mask == super::Mask::Given { 1 } else { 0 })
+        }
         Op::Qkv { norm, bias, rope, .. } => exact(qkv(*norm, *bias, *rope).count),
     }
 }

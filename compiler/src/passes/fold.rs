@@ -7,6 +7,13 @@ use crate::error::Result;
 use crate::graph::{self, BinaryOp, Graph, Node, Op, ValueId};
 
 pub fn run(graph: &mut Graph, log: &mut Log) -> Result<()> {
+    let (removed, joined) = quietly(graph, log)?;
+    log.say(format!("removed {removed} nodes that change nothing, joined {joined} movements"));
+    Ok(())
+}
+
+/// The pass itself, for others to clean up after themselves. Returns how many nodes went and how many movements were joined.
+pub fn quietly(graph: &mut Graph, log: &mut Log) -> Result<(usize, usize)> {
     let (mut removed, mut joined) = (0, 0);
     loop {
         let aliases = rewrite(
@@ -34,8 +41,7 @@ pub fn run(graph: &mut Graph, log: &mut Log) -> Result<()> {
             break;
         }
     }
-    log.say(format!("removed {removed} nodes that change nothing, joined {joined} movements"));
-    Ok(())
+    Ok((removed, joined))
 }
 
 /// The value that a node's output equals, if it only repeats one of its inputs.

@@ -117,7 +117,7 @@ fn with_residual(look: &Look, node: &Node) -> Option<Match> {
     let found = look.either(node.out(), BinaryOp::Add).into_iter().flatten().filter_map(|(y, r)| {
         let linear = look.node(y)?;
         let Op::Linear { norm, bias, act, residual: false, nk } = linear.op else { return None };
-        let fits = look.single(y) && look.graph.ty(y) == look.graph.ty(r) && look.graph.constant(r).is_none();
+        let fits = look.single(y) && look.graph.ty(y) == look.graph.ty(r);
         let mut inputs = linear.inputs.clone();
         inputs.push(Some(r));
         fits.then_some((look.index(y)?, (Op::Linear { norm, bias, act, residual: true, nk }, inputs)))
@@ -142,7 +142,7 @@ fn with_norm(look: &Look, node: &Node) -> Option<Match> {
 pub fn norm_of(look: &Look, v: ValueId) -> Option<(ValueId, Norm, Vec<Option<ValueId>>)> {
     let node = look.node(v)?;
     let x = node.input(0)?;
-    let last = look.graph.shape(x).len() - 1;
+    let last = look.graph.shape(x).len().checked_sub(1)?;
     let scale = look.uncast(node.input(1)?);
     match node.op {
         Op::RmsNorm { axis, eps } if axis == last => Some((x, Norm::Rms { eps }, vec![Some(scale)])),

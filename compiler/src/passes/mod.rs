@@ -2,6 +2,7 @@
 //! for what a pass's own promise names (`widen` rounding; `roles`, `kv_in_place` and `last_row` what goes in and out); what did not
 //! match is logged with its reason.
 
+mod attend;
 mod dead;
 mod fold;
 mod fuse_act;
@@ -16,8 +17,11 @@ mod fuse_splice;
 mod kv_in_place;
 mod last_row;
 mod look;
+mod moves;
 pub mod pad_hidden;
+mod patches;
 pub mod roles;
+mod rows;
 mod split_linear;
 mod widen;
 
@@ -77,10 +81,24 @@ pub const ORDER: &[Pass] = &[
     pass!(dead::run, "dead", "nothing unread reaches the plan"),
 ];
 
-/// The order for a graph that runs as it stands: inputs and outputs untouched.
+/// The order for a graph that runs as it stands: inputs and outputs untouched, every mask honoured as it is given.
 pub const RAW_ORDER: &[Pass] = &[
     pass!(fold::run, "fold", "nodes that change nothing cost a dispatch each"),
+    pass!(fuse_norm::run, "fuse_norm", "before linear layers, which take norms in"),
+    pass!(fuse_linear::run, "fuse_linear", "projections are recognised as Linear from here on"),
+    pass!(split_linear::run, "split_linear", "several projections packed in one matrix become those projections"),
+    pass!(patches::run, "patches", "a filter lies narrow as other weights do"),
+    pass!(widen::inside, "widen", "after weights have found their layers, where they may stay narrow"),
+    pass!(fuse_act::run, "fuse_act", "before layers that take activations in"),
+    pass!(attend::run, "attend", "while scores still lie between two products"),
+    pass!(fold::run, "fold", "joins the transposes that attention and patches left"),
+    pass!(rows::run, "rows", "heads stay where projections put them, and projections of one x are one"),
+    pass!(moves::run, "moves", "what is moved several times over is moved once"),
+    pass!(fuse_mlp::run, "fuse_mlp", "takes norms that gate and up share, and activations"),
+    pass!(fuse_linear::residual, "fuse_residual", "after the passes that want bare projections"),
+    pass!(fuse_linear::norm, "fuse_norms", "norms with one reader"),
     pass!(pad_hidden::run, "pad_hidden", "once layers have taken their activations in"),
+    pass!(fold::run, "fold", "movements that others left side by side"),
     pass!(dead::run, "dead", "nothing unread reaches the plan"),
 ];
 
@@ -94,5 +112,7 @@ pub fn run(graph: &mut Graph, order: &[Pass], log: &mut Log) -> Result<()> {
     Ok(())
 }
 
+#[cfg(test)]
+mod raw_tests;
 #[cfg(test)]
 mod tests;

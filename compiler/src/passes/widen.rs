@@ -9,10 +9,45 @@ use crate::graph::eval::Array;
 use crate::graph::{DType, Def, Graph, Node, Op, Tensor, ValueId};
 
 pub fn run(graph: &mut Graph, log: &mut Log) -> Result<()> {
-    let wide = constants(graph);
+    widen(graph, log, &[])
+}
+
+/// The same for a graph whose inputs and outputs keep their types: casts stand behind the ones and before the others.
+pub fn inside(graph: &mut Graph, log: &mut Log) -> Result<()> {
+    let narrow = |graph: &Graph, v: ValueId| is_narrow(graph.ty(v).dtype);
+    let mut ports: Vec<ValueId> = Vec::new();
+    for i in 0..graph.outputs.len() {
+        let v = graph.outputs[i].value;
+        if !narrow(graph, v) || graph.constant(v).is_some() || graph.inputs.contains(&v) {
+            continue;
+        }
+        let to = graph.ty(v).dtype;
+        let name = format!("{}.cast", graph.outputs[i].name);
+        let cast = graph.push(Op::Cast { to }, &[Some(v)], &name)?[0];
+        graph.outputs[i].value = cast;
+        ports.push(cast);
+    }
+    for v in graph.inputs.clone() {
+        if narrow(graph, v) {
+            let name = format!("{}.wide", graph.value(v).name);
+            let wide = graph.insert(0, Op::Cast { to: DType::F32 }, &[Some(v)], &name)?[0];
+            let outputs = graph.outputs.clone();
+            graph.replace_uses(v, wide);
+            graph.nodes[0].inputs = vec![Some(v)];
+            graph.outputs = outputs;
+            ports.push(v);
+        }
+    }
+    ports.extend(graph.outputs.iter().map(|o| o.value).filter(|v| graph.constant(*v).is_some()));
+    widen(graph, log, &ports)
+}
+
+fn widen(graph: &mut Graph, log: &mut Log, ports: &[ValueId]) -> Result<()> {
+    let wide = constants(graph, ports);
     let mut values = 0;
-    for value in &mut graph.values {
-        if is_narrow(value.ty.dtype) && !matches!(value.def, Def::Const(_)) {
+    for (i, value) in graph.values.iter_mut().enumerate() {
+        let port = ports.contains(&ValueId(i as u32));
+        if is_narrow(value.ty.dtype) && !matches!(value.def, Def::Const(_)) && !port {
             value.ty.dtype = DType::F32;
             values += 1;
         }
@@ -20,6 +55,7 @@ pub fn run(graph: &mut Graph, log: &mut Log) -> Result<()> {
     for node in &mut graph.nodes {
         if let Op::Cast { to } = &mut node.op
             && is_narrow(*to)
+            && !node.outputs.iter().any(|v| ports.contains(v))
         {
             *to = DType::F32;
         }
@@ -50,7 +86,7 @@ fn repeated(look: &Look, node: &Node) -> Option<ValueId> {
 }
 
 /// Widens constants that some reader takes in the type of its other operands; they are converted when first read.
-fn constants(graph: &mut Graph) -> usize {
+fn constants(graph: &mut Graph, ports: &[ValueId]) -> usize {
     let mut strict = vec![false; graph.values.len()];
     for node in &graph.nodes {
         let weights = match node.op {
@@ -63,7 +99,7 @@ fn constants(graph: &mut Graph) -> usize {
             }
         }
     }
-    for v in graph.outputs.iter().map(|o| o.value) {
+    for v in graph.outputs.iter().map(|o| o.value).filter(|v| !ports.contains(v)) {
         strict[v.0 as usize] = true;
     }
     let mut count = 0;

@@ -6,6 +6,7 @@ use onnxcast_runtime::array::Array;
 use onnxcast_runtime::engine::Engine;
 use onnxcast_runtime::npz;
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 const DATA: &str = "tests/data";
 
@@ -16,9 +17,12 @@ const IMAGE: i64 = 590;
 
 /// Compiles a graph at `dims` and opens it on the first device.
 fn engine(file: &str, dims: &[(&str, usize)]) -> Engine {
-    let project = super::project();
+    engine_of(super::project().join(DATA).join(file), dims)
+}
+
+fn engine_of(onnx: PathBuf, dims: &[(&str, usize)]) -> Engine {
     let dims: BTreeMap<String, usize> = dims.iter().map(|(k, v)| (k.to_string(), *v)).collect();
-    let onnx = Some(project.join(DATA).join(file));
+    let (project, onnx) = (super::project(), Some(onnx));
     let wish = Wish { project, name: "raw".into(), onnx, dims: Some(dims), ..Wish::default() };
     let compiled = pipeline::compile(&Job::find(&wish).unwrap(), &mut |_| {}).unwrap();
     super::open(compiled.plan)
@@ -116,6 +120,21 @@ fn a_vision_language_model_in_three_graphs_gives_its_reference() {
         past += next.shape[1];
         next = embed(&[*token], &[]);
     }
+}
+
+/// A tower of another family: a class token, erf-GELU, a scale behind every block, and a decoder of transposed convolutions.
+#[test]
+fn a_vision_transformer_from_a_wheel_equals_onnxruntime() {
+    let folder = super::project().join(".cache/vit");
+    let (model, reference) = (folder.join("vit_s_focus.onnx"), folder.join("reference.npz"));
+    if !model.is_file() || !reference.is_file() {
+        return super::skipped("a vision transformer from a wheel", "tools/fetch_vit.sh has not run");
+    }
+    let reference: BTreeMap<String, Array> = npz::read(&reference).unwrap().into_iter().collect();
+    let mut engine = engine_of(model, &[("batch_size", 1)]);
+    let got = run(&mut engine, &[("input_image", &reference["input_image"])]);
+    let far = distance(&got["output_importance"].data.to_f64(), &reference["output_importance"].data.to_f64());
+    assert!(far < 1e-4, "the map is {far} away");
 }
 
 #[test]

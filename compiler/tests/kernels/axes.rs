@@ -237,4 +237,22 @@ fn attention_over_given_keys() {
     // A row that the mask hides wholly stays finite: the mean of all values.
     let hidden: Vec<f32> = (0..45).map(|i| if i < 9 { -1e4 } else { 0.0 }).collect();
     run(heads(2, 2, 8), 1, 5, 9, Mask::Given, Some(Array::new(DType::F32, vec![5, 9], Values::F32(hidden))));
+    // Hidden by minus infinity it gives zeros.
+    let hidden: Vec<f32> = (0..45).map(|i| if i < 9 || i % 9 == 4 { f32::NEG_INFINITY } else { 0.0 }).collect();
+    run(heads(2, 2, 8), 1, 5, 9, Mask::Given, Some(Array::new(DType::F32, vec![5, 9], Values::F32(hidden))));
+}
+
+#[test]
+fn attention_over_rows_that_hold_heads_side_by_side() {
+    for (q, kv, dim) in [(2, 2, 4), (4, 2, 16), (3, 3, 72), (4, 1, 7)] {
+        let heads = Heads { q, kv, dim };
+        for (b, s, mask) in [(1, 33, Mask::Full), (2, 5, Mask::Causal), (1, 70, Mask::Given)] {
+            let given = if mask == Mask::Given { vec![floats(4, &[s, s])] } else { vec![] };
+            let op = Op::RowAttention { heads, scale: 0.3, mask, packed: true };
+            one(op, &[vec![floats(1, &[b, s, (q + 2 * kv) * dim])], given].concat(), TIGHT);
+        }
+        let (rows, keys) = (floats(1, &[2, 9, q * dim]), [floats(2, &[2, 35, kv * dim]), floats(3, &[2, 35, kv * dim])]);
+        let op = Op::RowAttention { heads, scale: 0.3, mask: Mask::Full, packed: false };
+        one(op, &[vec![rows], keys.to_vec()].concat(), TIGHT);
+    }
 }

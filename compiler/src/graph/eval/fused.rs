@@ -22,6 +22,9 @@ pub(super) fn eval(args: &Args) -> Result<Vec<Values>> {
             vec![Values::F32(v)]
         }
         Op::Attention { heads, scale, mask } => vec![Values::F32(attention(args, heads, scale, mask)?)],
+        Op::RowAttention { heads, scale, mask, packed } => {
+            vec![Values::F32(row_attention(args, heads, scale, mask, packed)?)]
+        }
         Op::KvWrite => {
             let span = Span { pos: args.int(2)?, rows: args.int(3)? };
             vec![Values::F32(written(args, 0, &args.f32s(1)?, args.get(1)?.shape[2], span)?)]
@@ -200,29 +203,62 @@ fn sees(mask: Mask, at: i64, key: usize) -> bool {
 fn attention(args: &Args, heads: Heads, scale: f32, mask: Mask) -> Result<Vec<f32>> {
     let (q, k, v) = (args.f32s(0)?, args.f32s(1)?, args.f32s(2)?);
     let (shape, t) = (&args.get(0)?.shape, args.get(1)?.shape[2]);
-    let (s, dim) = (shape[2], heads.dim);
-    let additive = match mask {
-        Mask::Given => {
-            let m = args.get(3)?;
-            let full = [shape[0], heads.q, s, t];
-            let all = args.f32s(3)?;
-            Some(super::offsets::Offsets::broadcast(&m.shape, &full).map(|i| all[i]).collect::<Vec<f32>>())
-        }
-        _ => None,
-    };
+    let additive = additive(args, mask, 3, [shape[0], heads.q, shape[2], t])?;
+    Ok(attend_heads(heads, scale, mask, [&q, &k, &v], [shape[2], t], additive.as_deref()))
+}
+
+/// The mask at input `at`, where one is given, for every score.
+fn additive(args: &Args, mask: Mask, at: usize, scores: [usize; 4]) -> Result<Option<Vec<f32>>> {
+    if mask != Mask::Given {
+        return Ok(None);
+    }
+    let all = args.f32s(at)?;
+    Ok(Some(super::offsets::Offsets::broadcast(&args.get(at)?.shape, &scores).map(|i| all[i]).collect()))
+}
+
+/// q [b, hq, s, d], k and v [b, hkv, t, d].
+fn attend_heads(
+    heads: Heads,
+    scale: f32,
+    mask: Mask,
+    [q, k, v]: [&[f32]; 3],
+    [s, t]: [usize; 2],
+    additive: Option<&[f32]>,
+) -> Vec<f32> {
+    let dim = heads.dim;
     let mut out = vec![0.0; q.len()];
     if dim == 0 {
-        return Ok(out);
+        return out;
     }
     for (r, (q, out)) in q.chunks_exact(dim).zip(out.chunks_exact_mut(dim)).enumerate() {
         let (b, h, i) = (r / s / heads.q, r / s % heads.q, r % s);
         let start = (b * heads.kv + h / (heads.q / heads.kv)) * t * dim;
         let rows = Rows { k: &k[start..][..t * dim], v: &v[start..][..t * dim], dim };
         let at = t as i64 - s as i64 + i as i64;
-        let bias = |j: usize| sees(mask, at, j).then(|| additive.as_ref().map_or(0.0, |a| a[r * t + j]));
+        let bias = |j: usize| sees(mask, at, j).then(|| additive.map_or(0.0, |a| a[r * t + j]));
         rows.attend(q, scale, bias, out);
     }
-    Ok(out)
+    out
+}
+
+/// Heads that lie side by side in rows are sorted by head, and the results put back into rows.
+fn row_attention(args: &Args, heads: Heads, scale: f32, mask: Mask, packed: bool) -> Result<Vec<f32>> {
+    let Heads { q, kv, dim } = heads;
+    let shape = &args.get(0)?.shape;
+    let (b, s) = (shape[0], shape[1]);
+    let t = if packed { s } else { args.get(1)?.shape[1] };
+    let part = |i: usize, rows: usize, h: usize, first: usize| -> Result<Vec<f32>> {
+        let x = args.f32s(if packed { 0 } else { i })?;
+        let width = if packed { (q + 2 * kv) * dim } else { h * dim };
+        let strides = [rows * width, dim, width, 1].map(|n| n as isize);
+        let first = if packed { first } else { 0 };
+        Ok(super::offsets::Offsets::new(&[b, h, rows, dim], &strides, first as isize).map(|i| x[i]).collect())
+    };
+    let parts = [part(0, s, q, 0)?, part(1, t, kv, q * dim)?, part(2, t, kv, (q + kv) * dim)?];
+    let additive = additive(args, mask, if packed { 1 } else { 3 }, [b, q, s, t])?;
+    let y = attend_heads(heads, scale, mask, [&parts[0], &parts[1], &parts[2]], [s, t], additive.as_deref());
+    let strides = [q * s * dim, dim, s * dim, 1].map(|n| n as isize);
+    Ok(super::offsets::Offsets::new(&[b, s, q, dim], &strides, 0).map(|i| y[i]).collect())
 }
 
 /// Rows `pos..pos + rows` of a cache.

@@ -43,7 +43,7 @@ pub fn node(op: &Op, inputs: &[Option<&Array>]) -> Result<Vec<Array>> {
         Op::Pad { .. } | Op::Trilu { .. } => movement::eval(&args),
         Op::LayerNorm { .. } | Op::RmsNorm { .. } => norm::eval(&args),
         Op::Linear { .. } | Op::GatedLinear { .. } | Op::Rope { .. } | Op::Attention { .. } => fused::eval(&args),
-        Op::KvWrite | Op::CachedAttention { .. } | Op::Qkv { .. } => fused::eval(&args),
+        Op::RowAttention { .. } | Op::KvWrite | Op::CachedAttention { .. } | Op::Qkv { .. } => fused::eval(&args),
         Op::Splice { .. } | Op::LastRow => fused::eval(&args),
     }?;
     debug_assert_eq!(values.len(), out.len());

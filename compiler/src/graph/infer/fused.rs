@@ -22,6 +22,7 @@ pub(super) fn infer(args: &Args) -> Result<Vec<Ty>> {
         }
         Op::Rope { form } => rope(args, *form),
         Op::Attention { heads, mask, .. } => attention(args, *heads, *mask),
+        Op::RowAttention { heads, mask, packed, .. } => row_attention(args, *heads, *mask, *packed),
         Op::KvWrite => {
             let (cache, new) = (args.float(0)?, args.float(1)?);
             scalars(args, &[2, 3])?;
@@ -160,16 +161,40 @@ fn attention(args: &Args, heads: Heads, mask: Mask) -> Result<Vec<Ty>> {
     args.must(q.shape == [b, heads.q, s, heads.dim], || format!("q {:?} does not fit {heads:?}", q.shape))?;
     let kv = [b, heads.kv, t, heads.dim];
     args.must(k.shape == kv && v.shape == kv, || format!("k {:?} and v {:?} must be {kv:?}", k.shape, v.shape))?;
+    masked(args, mask, 3, [b, heads.q, s, t])?;
+    Ok(vec![q.clone()])
+}
+
+/// Checks the mask of attention over scores of a shape; a given one is input `at`.
+fn masked(args: &Args, mask: Mask, at: usize, scores: [usize; 4]) -> Result<()> {
+    let [_, _, s, t] = scores;
     args.must(s <= t || !matches!(mask, Mask::Causal | Mask::Window(_)), || {
         format!("{s} causal queries exceed {t} keys")
     })?;
     if mask == Mask::Given {
-        let m = args.float(3)?;
-        let full = [b, heads.q, s, t];
-        let fits = broadcast([&full[..], &m.shape]).is_some_and(|x| x == full);
-        args.must(fits, || format!("the mask {:?} does not broadcast to {full:?}", m.shape))?;
+        let m = args.float(at)?;
+        let fits = broadcast([&scores[..], &m.shape]).is_some_and(|x| x == scores);
+        args.must(fits, || format!("the mask {:?} does not broadcast to {scores:?}", m.shape))?;
     }
-    Ok(vec![q.clone()])
+    Ok(())
+}
+
+fn row_attention(args: &Args, heads: Heads, mask: Mask, packed: bool) -> Result<Vec<Ty>> {
+    grouped(args, heads)?;
+    args.float(0)?;
+    let q = args.rank(0, 3)?;
+    let (b, s, width) = (q.shape[0], q.shape[1], heads.q * heads.dim);
+    let row = if packed { width + 2 * heads.kv * heads.dim } else { width };
+    args.must(q.shape[2] == row, || format!("rows {:?} do not fit {heads:?}, which take {row}", q.shape))?;
+    let mut t = s;
+    if !packed {
+        let (k, v) = (args.float(1)?, args.float(2)?);
+        t = args.rank(1, 3)?.shape[1];
+        let kv = [b, t, heads.kv * heads.dim];
+        args.must(k.shape == kv && v.shape == kv, || format!("k {:?} and v {:?} must be {kv:?}", k.shape, v.shape))?;
+    }
+    masked(args, mask, if packed { 1 } else { 3 }, [b, heads.q, s, t])?;
+    one(q.dtype, vec![b, s, width])
 }
 
 /// `cache` [1, h, c, d] takes rows like `new` [1, h, s, d].

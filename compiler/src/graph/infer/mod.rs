@@ -31,7 +31,7 @@ pub fn infer(op: &Op, inputs: &[Option<&Ty>]) -> Result<Vec<Ty>> {
         Op::Reshape { .. } | Op::Expand { .. } | Op::Tile { .. } => movement::infer(&args),
         Op::Pad { .. } | Op::Trilu { .. } => movement::infer(&args),
         Op::LayerNorm { .. } | Op::RmsNorm { .. } | Op::Linear { .. } | Op::GatedLinear { .. } => fused::infer(&args),
-        Op::Rope { .. } | Op::Attention { .. } | Op::KvWrite => fused::infer(&args),
+        Op::Rope { .. } | Op::Attention { .. } | Op::RowAttention { .. } | Op::KvWrite => fused::infer(&args),
         Op::CachedAttention { .. } | Op::Qkv { .. } | Op::Splice { .. } | Op::LastRow => fused::infer(&args),
     }?;
     for ty in &out {

@@ -139,6 +139,9 @@ fn made_by_passes(op: &Op, p: Pairs) -> Pairs {
         Op::Attention { heads, scale, mask } | Op::CachedAttention { heads, scale, mask } => {
             p.heads(*heads).num("scale", *scale).mask(*mask)
         }
+        Op::RowAttention { heads, scale, mask, packed } => {
+            p.heads(*heads).num("scale", *scale).mask(*mask).flag("packed", *packed)
+        }
         Op::Qkv { heads, norm, bias, rope, nk } => {
             p.heads(*heads).norm(*norm).flag("bias", *bias).rope(*rope).flag("nk", *nk)
         }
@@ -267,6 +270,12 @@ impl Reader {
             "Attention" => {
                 Op::Attention { heads: self.heads()?, scale: self.get("scale", number)?, mask: self.mask()? }
             }
+            "RowAttention" => Op::RowAttention {
+                heads: self.heads()?,
+                scale: self.get("scale", number)?,
+                mask: self.mask()?,
+                packed: self.flag("packed"),
+            },
             "CachedAttention" => {
                 Op::CachedAttention { heads: self.heads()?, scale: self.get("scale", number)?, mask: self.mask()? }
             }

@@ -229,6 +229,8 @@ fn made_by_passes() -> Vec<Op> {
         Op::Rope { form: Rotary { rotary: 64, interleaved: true } },
         Op::Attention { heads, scale: 0.125, mask: Mask::Given },
         Op::Attention { heads, scale: 0.125, mask: Mask::Full },
+        Op::RowAttention { heads, scale: 0.125, mask: Mask::Full, packed: true },
+        Op::RowAttention { heads, scale: 0.125, mask: Mask::Given, packed: false },
         Op::KvWrite,
         Op::CachedAttention { heads, scale: 0.125, mask: Mask::Window(256) },
         Op::Qkv { heads, norm: rms, bias: true, rope: Some(Rotary { rotary: 32, interleaved: false }), nk: true },

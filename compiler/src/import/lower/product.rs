@@ -1,8 +1,8 @@
-//! Products and pooling. In: MatMul, Gemm, Conv, pools. Out: the same with resolved geometry. Promise: `auto_pad` is gone, and every
+//! Products and pooling. In: MatMul, Gemm, Conv, ConvTranspose, pools. Out: the same with resolved geometry. Promise: `auto_pad` is gone, and every
 //! window fits.
 
 use super::{Call, Cx, Outcome, Refusal, Rule, invalid, unsupported};
-use crate::graph::{Op, ReduceOp, ValueId, Window};
+use crate::graph::{Op, PadMode, ReduceOp, ValueId, Window};
 
 /// The rule of an operator of this family.
 pub fn rule(op: &str) -> Option<Rule> {
@@ -10,6 +10,7 @@ pub fn rule(op: &str) -> Option<Rule> {
         "MatMul" => |cx, call| Ok(vec![cx.op(Op::MatMul, &[call.input(0)?, call.input(1)?], "")?]),
         "Gemm" => gemm,
         "Conv" => conv,
+        "ConvTranspose" => conv_transpose,
         "MaxPool" | "AveragePool" => pool,
         "GlobalAveragePool" | "GlobalMaxPool" => global_pool,
         _ => return None,
@@ -40,6 +41,113 @@ fn conv(cx: &mut Cx, call: &Call) -> Outcome {
     let mut inputs = vec![Some(x), Some(w)];
     inputs.extend(call.optional(2).map(Some));
     cx.ops(Op::Conv { window, group }, &inputs, "")
+}
+
+/// A convolution of x with zeros between its elements by the filter turned about.
+fn conv_transpose(cx: &mut Cx, call: &Call) -> Outcome {
+    let (x, w) = (call.input(0)?, call.input(1)?);
+    let (shape, filter) = (cx.shape(x), cx.shape(w));
+    if shape.len() < 3 || filter.len() != shape.len() || filter[0] != shape[1] {
+        return Err(invalid(format!("a filter {filter:?} does not fit an input {shape:?}")));
+    }
+    let group = usize::try_from(call.attrs.int_or("group", 1)?).ok().filter(|g| *g > 0 && filter[0].is_multiple_of(*g));
+    let group = group.ok_or_else(|| invalid("group must divide the channels"))?;
+    let form = Spread::of(call, &shape[2..], &filter[2..])?;
+    let spread = form.apply(cx, x)?;
+
+    // [g * in, out, ..] -> [g * out, in, ..], each axis from its end.
+    let (inputs, outputs) = (filter[0] / group, filter[1]);
+    let grouped: Vec<usize> = [&[group, inputs, outputs], &filter[2..]].concat();
+    let perm: Vec<usize> = [0, 2, 1].into_iter().chain(3..grouped.len()).collect();
+    let w = cx.reshape(w, &grouped, "groups")?;
+    let w = cx.transpose(w, &perm, "swapped")?;
+    let len = [&[group * outputs, inputs], &filter[2..]].concat();
+    let w = cx.reshape(w, &len, "filters")?;
+    let begin = [0, 0].into_iter().chain(filter[2..].iter().map(|k| *k as i64 - 1)).collect();
+    let step = [1, 1].into_iter().chain(filter[2..].iter().map(|_| -1)).collect();
+    let w = cx.op(Op::Slice { begin, step, len }, &[w], "turned")?;
+
+    let n = form.kernel.len();
+    let window = Window { kernel: form.kernel, strides: vec![1; n], dilations: form.dilations, pads: vec![0; 2 * n] };
+    let mut inputs = vec![Some(spread), Some(w)];
+    inputs.extend(call.optional(2).map(Some));
+    cx.ops(Op::Conv { window, group }, &inputs, "")
+}
+
+/// How a transposed convolution spreads its input: strides, and what is added (or taken off) around.
+struct Spread {
+    kernel: Vec<usize>,
+    strides: Vec<usize>,
+    dilations: Vec<usize>,
+    /// Begins, then ends.
+    around: Vec<i64>,
+}
+
+impl Spread {
+    fn of(call: &Call, input: &[usize], kernel: &[usize]) -> Result<Spread, Refusal> {
+        let n = input.len();
+        let list = |name: &str, count: usize, least: i64| -> Result<Option<Vec<i64>>, Refusal> {
+            let Some(given) = call.attrs.ints(name)? else { return Ok(None) };
+            let ok = given.len() == count && given.iter().all(|v| (least..1 << 20).contains(v));
+            if ok { Ok(Some(given.to_vec())) } else { Err(invalid(format!("{name} {given:?} does not fit {n} spatial axes"))) }
+        };
+        let given = list("kernel_shape", n, 1)?;
+        if kernel.contains(&0) || given.is_some_and(|g| g.iter().zip(kernel).any(|(g, k)| *g != *k as i64)) {
+            return Err(invalid(format!("kernel_shape differs from the filter's {kernel:?}")));
+        }
+        let strides = list("strides", n, 1)?.unwrap_or(vec![1; n]);
+        let dilations = list("dilations", n, 1)?.unwrap_or(vec![1; n]);
+        let more = list("output_padding", n, 0)?.unwrap_or(vec![0; n]);
+        let auto = call.attrs.text_or("auto_pad", "NOTSET")?;
+        let same = matches!(auto, "SAME_UPPER" | "SAME_LOWER");
+        let span: Vec<i64> = kernel.iter().zip(&dilations).map(|(k, d)| (*k as i64 - 1) * d).collect();
+        let reach = |i: usize| strides[i] * (input[i] as i64 - 1) + more[i] + span[i] + 1;
+        let wanted = match list("output_shape", n, 1)? {
+            None if same => Some((0..n).map(|i| input[i] as i64 * strides[i]).collect()),
+            given => given,
+        };
+        let pads = match (wanted, list("pads", 2 * n, 0)?) {
+            (Some(wanted), _) => {
+                let total: Vec<i64> = (0..n).map(|i| reach(i) - wanted[i]).collect();
+                // What does not divide goes to the end where SAME_UPPER says so, else to the beginning.
+                let first = |t: &i64| if auto == "SAME_UPPER" { t.div_euclid(2) } else { t - t.div_euclid(2) };
+                total.iter().map(first).chain(total.iter().map(|t| t - first(t))).collect()
+            }
+            (None, Some(pads)) if auto == "NOTSET" || auto.is_empty() => pads,
+            (None, _) => vec![0; 2 * n],
+        };
+        // The zeros that follow the last element come off again.
+        let begins = (0..n).map(|i| span[i] - pads[i]);
+        let ends = (0..n).map(|i| span[i] - pads[n + i] + more[i] - (strides[i] - 1));
+        let around = begins.chain(ends).collect();
+        let plain = |v: Vec<i64>| v.into_iter().map(|n| n as usize).collect();
+        Ok(Spread { kernel: kernel.to_vec(), strides: plain(strides), dilations: plain(dilations), around })
+    }
+
+    /// x with its zeros between and around.
+    fn apply(&self, cx: &mut Cx, x: ValueId) -> Result<ValueId, Refusal> {
+        let shape = cx.shape(x);
+        let (n, lead) = (self.kernel.len(), [shape[0], shape[1]]);
+        let mut y = x;
+        if self.strides.iter().any(|s| *s > 1) {
+            let apart: Vec<usize> = lead.into_iter().chain(shape[2..].iter().flat_map(|e| [*e, 1])).collect();
+            let mut pads = vec![0i64; 2 * apart.len()];
+            for (i, s) in self.strides.iter().enumerate() {
+                pads[apart.len() + 3 + 2 * i] = *s as i64 - 1;
+            }
+            let wide: Vec<usize> =
+                lead.into_iter().chain(shape[2..].iter().zip(&self.strides).map(|(e, s)| e * s)).collect();
+            y = cx.reshape(y, &apart, "apart")?;
+            y = cx.op(Op::Pad { mode: PadMode::Constant, pads }, &[y], "zeros")?;
+            y = cx.reshape(y, &wide, "spread")?;
+        }
+        let pads: Vec<i64> =
+            [0, 0].iter().chain(&self.around[..n]).chain(&[0, 0]).chain(&self.around[n..]).copied().collect();
+        if pads.iter().all(|p| *p == 0) {
+            return Ok(y);
+        }
+        cx.op(Op::Pad { mode: PadMode::Constant, pads }, &[y], "around")
+    }
 }
 
 fn pool(cx: &mut Cx, call: &Call) -> Outcome {

@@ -13,7 +13,7 @@ pub(super) const MASKED: f32 = -1e3;
 
 /// One thing that hides keys.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(super) enum Term {
+pub(in super::super) enum Term {
     /// Added to the scores.
     Add(ValueId),
     /// Keys where it is true are seen.

@@ -9,7 +9,8 @@ use super::look::{Found, Look, rewrite, substitute};
 use super::roles::Chunk;
 use crate::error::Result;
 use crate::graph::{BinaryOp, Graph, Heads, Mask, Node, Op, UnaryOp, ValueId};
-use masks::{MASKED, Masks, Term};
+use masks::{MASKED, Masks};
+pub(super) use masks::Term;
 
 pub fn run(graph: &mut Graph, log: &mut Log) -> Result<()> {
     let masks = Masks::new(Chunk::of(graph).ok());
@@ -29,7 +30,7 @@ fn find(look: &Look, node: &Node, masks: &Masks) -> Found<(Op, Vec<Option<ValueI
 }
 
 /// The scores under a softmax over the last axis, seen through casts and NaN guards.
-fn softmax(look: &Look, p: ValueId) -> Option<ValueId> {
+pub(super) fn softmax(look: &Look, p: ValueId) -> Option<ValueId> {
     let p = look.uncast(p);
     let node = look.node(p)?;
     match node.op {
@@ -74,14 +75,14 @@ fn block(look: &Look, under: ValueId, v: ValueId, masks: &Masks) -> Result<(Op, 
 }
 
 /// The product under a softmax, its scale, and what hides keys on the way.
-struct Scores {
-    product: ValueId,
-    scale: f32,
-    terms: Vec<Term>,
+pub(super) struct Scores {
+    pub product: ValueId,
+    pub scale: f32,
+    pub terms: Vec<Term>,
 }
 
 /// `scale * product`, then any number of `+ mask`, `where(seen, scores, fill)` and `where(hidden, fill, scores)`.
-fn scores(look: &Look, v: ValueId) -> Option<Scores> {
+pub(super) fn scores(look: &Look, v: ValueId) -> Option<Scores> {
     let v = look.uncast(v);
     let (product, scale) = look.scaled(v);
     if matches!(look.node(product), Some(Node { op: Op::MatMul, .. })) {
@@ -106,13 +107,13 @@ fn scores(look: &Look, v: ValueId) -> Option<Scores> {
 }
 
 /// Within rounding of `1 / sqrt(dim)` it is that, however an exporter split the factor.
-fn snapped(scale: f32, dim: usize) -> f32 {
+pub(super) fn snapped(scale: f32, dim: usize) -> f32 {
     let usual = (dim as f32).sqrt().recip();
     if (scale / usual - 1.0).abs() < 1e-6 { usual } else { scale }
 }
 
 /// The heads before `repeat_kv`: reshape [1, kv, 1, t, d], expand to [1, kv, rep, t, d], reshape [1, kv*rep, t, d].
-fn unrepeat(look: &Look, v: ValueId) -> ValueId {
+pub(super) fn unrepeat(look: &Look, v: ValueId) -> ValueId {
     let inner = || {
         let wide = look.reshape(look.uncast(v))?;
         let node = look.node(wide)?;

@@ -200,6 +200,12 @@ impl Builder {
         self.define(name, u32::from(value))
     }
 
+    /// The name, where what it says is known late.
+    pub fn named(mut self, name: String) -> Builder {
+        self.name = name.into();
+        self
+    }
+
     /// Defines WEIGHT_BITS and, for quantised rows, GROUP, ZERO, SALIENT and how many rows there are in all.
     pub fn weights(self, rows: &Rows, count: usize) -> Builder {
         let quant = match rows.layout {

@@ -6,6 +6,7 @@
 //! - `pos` and `rows`, graph inputs of a decoder, are words of the Step buffer; kernels get the buffer's address.
 //! - In a decoder, rows past `step.rows` of any activation are left as they were, and nobody reads them.
 
+mod attention;
 mod call;
 mod decoder;
 mod elementwise;
@@ -37,6 +38,7 @@ pub fn select(graph: &Graph, node: &Node, storage: impl Into<Storage>) -> Result
         Op::GatedLinear { .. } => linear::gated(&cx),
         Op::Qkv { .. } => linear::qkv(&cx),
         Op::CachedAttention { .. } => decoder::cached_attention(&cx),
+        Op::Attention { .. } | Op::RowAttention { .. } => attention::given(&cx),
         Op::KvWrite => decoder::kv_write(&cx),
         Op::Rope { .. } => decoder::rope(&cx),
         Op::LastRow => decoder::last_row(&cx),
@@ -59,7 +61,7 @@ fn generic(cx: &Cx, op: &Op) -> Result<Vec<Call>> {
         Op::LeakyRelu { .. } | Op::Elu { .. } | Op::Celu { .. } | Op::Selu { .. } => elementwise::activation(cx),
         Op::Swish { .. } | Op::HardSigmoid { .. } | Op::ThresholdedRelu { .. } => elementwise::activation(cx),
         Op::MatMul | Op::Gemm { .. } | Op::Conv { .. } => product::calls(cx),
-        Op::MaxPool { .. } | Op::AveragePool { .. } | Op::Attention { .. } => product::calls(cx),
+        Op::MaxPool { .. } | Op::AveragePool { .. } => product::calls(cx),
         Op::Gather { .. } | Op::GatherElements { .. } | Op::GatherNd { .. } => indexing::calls(cx),
         Op::ScatterElements { .. } | Op::ScatterNd { .. } | Op::OneHot { .. } => indexing::calls(cx),
         Op::Transpose { .. } | Op::Slice { .. } | Op::Expand { .. } | Op::Tile { .. } => movement::calls(cx),

@@ -1,18 +1,15 @@
-//! Products of any two tensors, windows, and attention over given keys. In: MatMul, Gemm, Conv, pools, Attention. Out: one call
-//! each. Promise: numpy's matmul rule, 1-D operands and batch broadcast included; f32 sums.
+//! Products of any two tensors, and windows. In: MatMul, Gemm, Conv, pools. Out: one call each. Promise: numpy's matmul rule, 1-D operands and batch broadcast included; f32 sums.
 
 use super::call::{Builder, Cx, float, groups};
-use super::decoder::attention_threads;
 use super::reduce::order;
 use super::walk::{Walk, broadcast, name, signed, unsigned};
 use crate::error::Result;
-use crate::graph::{Heads, Mask, Op, Window};
+use crate::graph::{Op, Window};
 use crate::plan::{Call, Operand};
 
 /// Rows and columns of y that a workgroup of batch_matmul.comp makes.
 const EDGE: usize = 32;
 const LOCAL: usize = 64;
-const QUERY_ROWS: usize = 4;
 
 pub(super) fn calls(cx: &Cx) -> Result<Vec<Call>> {
     match &cx.node.op {
@@ -21,7 +18,6 @@ pub(super) fn calls(cx: &Cx) -> Result<Vec<Call>> {
         Op::Conv { window, group } => conv(cx, window, *group),
         Op::MaxPool { window, .. } => pool(cx, window, 0),
         Op::AveragePool { window, count_pad, .. } => pool(cx, window, if *count_pad { 2 } else { 1 }),
-        Op::Attention { heads, scale, mask } => attention(cx, *heads, *scale, *mask),
         _ => Err(cx.refuse("is no product")),
     }
 }
@@ -165,52 +161,4 @@ fn pool(cx: &Cx, window: &Window, mode: u32) -> Result<Vec<Call>> {
         .read(cx.read(0)?)
         .write(Operand::Value(cx.node.out()));
     Ok(vec![define_window(b, window, &x[2..], &out[2..]).build(cx, groups(n, LOCAL))?])
-}
-
-fn attention(cx: &Cx, heads: Heads, scale: f32, mask: Mask) -> Result<Vec<Call>> {
-    let (q, k) = (cx.shape(0)?, cx.shape(1)?);
-    let (batch, m, t) = (q[0], q[2], k[2]);
-    let given = mask == Mask::Given;
-    let mask_shape = if given { cx.shape(3)? } else { &[] };
-    let steps = broadcast(mask_shape, &[batch, heads.q, m, t]);
-    let (causal, window) = match mask {
-        Mask::Causal => (true, 0),
-        Mask::Window(n) => (true, n),
-        Mask::Full | Mask::Given => (false, 0),
-    };
-    if t == 0 {
-        return Err(cx.refuse("there are no keys"));
-    }
-    let kind = match mask {
-        Mask::Full => "full".to_string(),
-        Mask::Causal => "causal".to_string(),
-        Mask::Window(n) => format!("w{n}"),
-        Mask::Given => format!("mask{}", name(mask_shape)),
-    };
-    let label = format!("attention_f32_{}_t{t}_kv{}_{kind}", name(q), heads.kv);
-    let mut b = Builder::new("attention.comp", label)
-        .define("BATCH", batch)
-        .define("M", m)
-        .define("T", t)
-        .define("HQ", heads.q)
-        .define("HKV", heads.kv)
-        .define("D", heads.dim)
-        .define("SCALE", float(scale))
-        .flag("CAUSAL", causal)
-        .define("WINDOW", window)
-        .flag("MASKED", given)
-        .define("MASK_BATCH", steps[0])
-        .define("MASK_HEAD", steps[1])
-        .define("MASK_ROW", steps[2])
-        .define("MASK_KEY", steps[3])
-        .define("QUERY_ROWS", QUERY_ROWS)
-        .define("LOCAL", attention_threads(cx, heads.dim)?)
-        .read(cx.read(0)?)
-        .read(cx.read(1)?)
-        .read(cx.read(2)?)
-        .write(Operand::Value(cx.node.out()));
-    if given {
-        b = b.read(cx.read(3)?);
-    }
-    Ok(vec![b.build(cx, groups(batch * heads.q * m.div_ceil(QUERY_ROWS), 1))?])
 }

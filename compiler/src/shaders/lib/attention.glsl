@@ -1,8 +1,8 @@
 // Softmax attention of up to QUERY_ROWS query rows over one head's keys, by one workgroup. In: q f32, keys and values (KV_BITS)
-// as rows of HEAD_DIM, which keys each row sees, optionally an additive mask. Out: y f32. Define HEAD_DIM, QUERY_ROWS, LOCAL
+// as rows of HEAD_DIM, KV_ROW elements apart, which keys each row sees, optionally an additive mask. Out: y f32. Define HEAD_DIM, QUERY_ROWS, LOCAL
 // (HEAD_DIM <= 4 LOCAL) and KV_BITS before this.
 // Promise: keys that no row sees are not read; f32 online softmax in a fixed order; a row that sees nothing gives zeros,
-// a row that the mask hides wholly gives the mean: always finite.
+// a row that the mask hides wholly gives the mean, or zeros where it does so with minus infinity: always finite.
 #ifndef ATTENTION_GLSL
 #define ATTENTION_GLSL
 #include "cache.glsl"
@@ -11,7 +11,18 @@
 #error "define HEAD_DIM QUERY_ROWS LOCAL"
 #endif
 
+// Rows of queries, and of keys and values, lie this many elements apart.
+#ifndef Q_ROW
+#define Q_ROW HEAD_DIM
+#endif
+#ifndef KV_ROW
+#define KV_ROW HEAD_DIM
+#endif
+
 const float SCORE_FLOOR = -3.0e38;
+// Stands for a key that the mask hides with minus infinity: it counts for nothing, while large finite values leave a row its mean.
+const float SCORE_HIDDEN = -3.3e38;
+const float FLOAT_LOWEST = -3.4028234663852886e38;
 const uint TILE_KEYS = QUERY_ROWS == 1 ? 4 * LOCAL : LOCAL;
 const uint CHANNELS = HEAD_DIM % 4 == 0 ? 4 : 1;
 const uint CHANNEL_GROUPS = HEAD_DIM / CHANNELS;
@@ -62,7 +73,7 @@ void raw_scores(Floats q, uint q_at, uint rows, Uints k, uint at, out float sums
         for (uint c = 0u; c < HEAD_DIM; c++) {
             float key = cache_load(k, at + c) * key_scale;
             [[unroll]] for (uint r = 0u; r < QUERY_ROWS; r++) {
-                sums[r] += key * q.v[q_at + min(r, rows - 1u) * HEAD_DIM + c];
+                sums[r] += key * q.v[q_at + min(r, rows - 1u) * Q_ROW + c];
             }
         }
         return;
@@ -71,7 +82,7 @@ void raw_scores(Floats q, uint q_at, uint rows, Uints k, uint at, out float sums
         vec4 lo = cache_load4(k, at + c);
         vec4 hi = cache_load4(k, at + c + 4u);
         [[unroll]] for (uint r = 0u; r < QUERY_ROWS; r++) {
-            float own = q.v[q_at + min(r, rows - 1u) * HEAD_DIM + c + (gl_SubgroupInvocationID & 7u)];
+            float own = q.v[q_at + min(r, rows - 1u) * Q_ROW + c + (gl_SubgroupInvocationID & 7u)];
             sums[r] += dot(lo, first_four(own)) + dot(hi, next_four(own));
         }
     }
@@ -89,14 +100,15 @@ void score_tile(Floats q, uint q_at, Uints k, uint k_at, uint first, uint last, 
     for (uint key0 = first; key0 < last; key0 += LOCAL) {
         uint key = key0 + gl_LocalInvocationIndex;
         float sums[QUERY_ROWS];
-        raw_scores(q, q_at, rows, k, k_at + min(key, last - 1u) * HEAD_DIM, sums);
+        raw_scores(q, q_at, rows, k, k_at + min(key, last - 1u) * KV_ROW, sums);
         [[unroll]] for (uint r = 0u; r < QUERY_ROWS; r++) {
             bool seen = r < rows && key < last && key >= sight_begin(sight, r) && key < sight_end(sight, r);
             float score = SCORE_FLOOR;
             if (seen) {
                 score = sums[r] * scale;
                 if (masked) {
-                    score = max(score + mask.data.v[mask.at + r * mask.row_stride + key * mask.key_stride], SCORE_FLOOR);
+                    float added = mask.data.v[mask.at + r * mask.row_stride + key * mask.key_stride];
+                    score = added < FLOAT_LOWEST ? SCORE_HIDDEN : max(score + added, SCORE_FLOOR);
                 }
             }
             weight[r * TILE_KEYS + key - first] = score;
@@ -128,7 +140,7 @@ void add_values(Uints v, uint at, uint first, uint last, uint split, inout vec4 
         [[unroll]] for (uint i = 0u; i < 8u; i++) {
             uint key = key0 + i * KEY_SPLITS;
             if (key < last) {
-                uint e = at + key * HEAD_DIM;
+                uint e = at + key * KV_ROW;
                 vec4 value = CHANNELS == 4u ? cache_load4(v, e) : vec4(cache_load(v, e));
                 [[unroll]] for (uint r = 0u; r < QUERY_ROWS; r++) {
                     float w = together ? (i < 4u ? lo[r][i & 3u] : hi[r][i & 3u]) : weight[r * TILE_KEYS + key - first];
@@ -168,7 +180,8 @@ void attend(Floats q, uint q_at, Uints k, uint k_at, Uints v, uint v_at, Floats 
             float mine = 0.0;
             for (uint key = first + gl_LocalInvocationIndex; key < last; key += LOCAL) {
                 bool seen = key >= sight_begin(sight, r) && key < sight_end(sight, r);
-                float w = seen ? exp(weight[r * TILE_KEYS + key - first] - best) : 0.0;
+                float score = weight[r * TILE_KEYS + key - first];
+                float w = seen && score >= SCORE_FLOOR ? exp(score - best) : 0.0;
                 weight[r * TILE_KEYS + key - first] = w * cache_scale(v, v_at / HEAD_DIM + key);
                 mine += w;
             }

@@ -149,6 +149,27 @@ fn a_given_mask_is_added_and_broadcast() {
 }
 
 #[test]
+fn attention_over_rows_is_attention_between_transposes() {
+    let head = "input %x: f32[2,5,64]\ninput %mask: f32[5,5]";
+    let by_head = |name: &str, at: usize, heads: usize| {
+        format!(
+            "%{name}s = Slice(%x) begin=[0,0,{at}] len=[2,5,{n}]\n%{name}r = Reshape(%{name}s) shape=[2,5,{heads},8]\n\
+             %{name} = Transpose(%{name}r) perm=[0,2,1,3]\n",
+            n = 8 * heads
+        )
+    };
+    let plain = [by_head("q", 0, 4), by_head("k", 32, 2), by_head("v", 48, 2)].concat()
+        + "%a = Attention(%q, %k, %v, %mask) heads=4/2x8 scale=0.5 mask=given\n%t = Transpose(%a) perm=[0,2,1,3]\n\
+           %y = Reshape(%t) shape=[2,5,32]\noutput %y";
+    let packed = "%y = RowAttention(%x, %mask) heads=4/2x8 scale=0.5 mask=given packed\noutput %y";
+    same(head, &plain, packed, &[]);
+    let apart = "%qs = Slice(%x) begin=[0,0,0] len=[2,5,32]\n%ks = Slice(%x) begin=[0,0,32] len=[2,5,16]\n\
+                 %vs = Slice(%x) begin=[0,0,48] len=[2,5,16]\n\
+                 %y = RowAttention(%qs, %ks, %vs, %mask) heads=4/2x8 scale=0.5 mask=given\noutput %y";
+    same(head, &plain, apart, &[]);
+}
+
+#[test]
 fn attention_to_nothing_is_zero() {
     let mask =
         "const %mask: f32[5] = fill(-inf)\n%y = Attention(%q, %k, %v, %mask) heads=4/2x8 scale=1 mask=given\noutput %y";

@@ -1,0 +1,142 @@
+//! Attention over given keys. In: `Attention`, `RowAttention`. Out: one call each. Promise: heads are read and written where they lie,
+//! apart or side by side in rows.
+
+use super::call::{Builder, Cx, float, groups};
+use super::decoder::attention_threads;
+use super::walk::{broadcast, name};
+use crate::error::Result;
+use crate::graph::{Heads, Mask, Op};
+use crate::plan::Operand;
+use crate::plan::Call;
+
+const QUERY_ROWS: usize = 4;
+
+/// Where element 0 of a head's row stands: strides over batches, heads and rows, and the first of all.
+#[derive(Clone, Copy)]
+struct Lie {
+    batch: usize,
+    head: usize,
+    row: usize,
+    at: usize,
+}
+
+impl Lie {
+    /// Heads one after the other, each of `rows` rows.
+    fn apart(heads: usize, rows: usize, dim: usize) -> Lie {
+        Lie { batch: heads * rows * dim, head: rows * dim, row: dim, at: 0 }
+    }
+
+    /// Rows of `width` that hold their heads side by side from `at` on.
+    fn beside(rows: usize, width: usize, dim: usize, at: usize) -> Lie {
+        Lie { batch: rows * width, head: dim, row: width, at }
+    }
+}
+
+/// Extents, and how q, k, v and y lie.
+struct Shape {
+    batch: usize,
+    m: usize,
+    t: usize,
+    heads: Heads,
+    lies: [Lie; 4],
+    /// Index of the inputs that hold q, k and v.
+    inputs: [usize; 3],
+    /// Index of a mask.
+    mask: usize,
+}
+
+impl Shape {
+    fn of(cx: &Cx) -> Result<Shape> {
+        let x = cx.shape(0)?;
+        Ok(match cx.node.op {
+            Op::Attention { heads, .. } => {
+                let (batch, m, t) = (x[0], x[2], cx.shape(1)?[2]);
+                let (q, k) = (Lie::apart(heads.q, m, heads.dim), Lie::apart(heads.kv, t, heads.dim));
+                Shape { batch, m, t, heads, lies: [q, k, k, q], inputs: [0, 1, 2], mask: 3 }
+            }
+            Op::RowAttention { heads, packed, .. } => {
+                let Heads { q, kv, dim } = heads;
+                let (batch, m) = (x[0], x[1]);
+                let t = if packed { m } else { cx.shape(1)?[1] };
+                let y = Lie::beside(m, q * dim, dim, 0);
+                let k = Lie::beside(t, kv * dim, dim, 0);
+                let part = |at: usize| Lie::beside(m, (q + 2 * kv) * dim, dim, at * dim);
+                let lies = if packed { [part(0), part(q), part(q + kv), y] } else { [y, k, k, y] };
+                let inputs = if packed { [0; 3] } else { [0, 1, 2] };
+                Shape { batch, m, t, heads, lies, inputs, mask: if packed { 1 } else { 3 } }
+            }
+            _ => return Err(cx.refuse("is no attention")),
+        })
+    }
+}
+
+/// Adds what lib/attention.glsl wants to know of the mask.
+fn sight(cx: &Cx, b: Builder, s: &Shape, mask: Mask) -> Result<(Builder, String)> {
+    let given = mask == Mask::Given;
+    let mask_shape = if given { cx.shape(s.mask)? } else { &[] };
+    let steps = broadcast(mask_shape, &[s.batch, s.heads.q, s.m, s.t]);
+    let (causal, window, kind) = match mask {
+        Mask::Full => (false, 0, "full".to_string()),
+        Mask::Causal => (true, 0, "causal".to_string()),
+        Mask::Window(n) => (true, n, format!("w{n}")),
+        Mask::Given => (false, 0, format!("mask{}", name(mask_shape))),
+    };
+    let b = b
+        .flag("CAUSAL", causal)
+        .define("WINDOW", window)
+        .flag("MASKED", given)
+        .define("MASK_BATCH", steps[0])
+        .define("MASK_HEAD", steps[1])
+        .define("MASK_ROW", steps[2])
+        .define("MASK_KEY", steps[3]);
+    Ok((b, kind))
+}
+
+/// Attention over keys that the graph gives.
+pub(super) fn given(cx: &Cx) -> Result<Vec<Call>> {
+    let (Op::Attention { scale, mask, .. } | Op::RowAttention { scale, mask, .. }) = cx.node.op else {
+        return Err(cx.refuse("is no attention"));
+    };
+    let s = Shape::of(cx)?;
+    if s.t == 0 {
+        return Err(cx.refuse("there are no keys"));
+    }
+    let Heads { q, kv, dim } = s.heads;
+    let b = Builder::new("attention.comp", "")
+        .define("BATCH", s.batch)
+        .define("M", s.m)
+        .define("T", s.t)
+        .define("HQ", q)
+        .define("HKV", kv)
+        .define("D", dim)
+        .define("SCALE", float(scale));
+    let (mut b, kind) = sight(cx, b, &s, mask)?;
+    for (lie, names) in s.lies.iter().zip(LIES) {
+        for (name, n) in names.into_iter().zip([lie.batch, lie.head, lie.row, lie.at]) {
+            b = b.define(name, n);
+        }
+    }
+    let form = match cx.node.op {
+        Op::RowAttention { packed: true, .. } => "_packed",
+        Op::RowAttention { .. } => "_rows",
+        _ => "",
+    };
+    let label = format!("attention_f32_b{}_m{}_t{}_h{q}_{kv}_d{dim}{form}_{kind}", s.batch, s.m, s.t);
+    b = b.named(label).define("QUERY_ROWS", QUERY_ROWS).define("LOCAL", attention_threads(cx, dim)?);
+    for i in s.inputs {
+        b = b.read(cx.read(i)?);
+    }
+    b = b.write(Operand::Value(cx.node.out()));
+    if mask == Mask::Given {
+        b = b.read(cx.read(s.mask)?);
+    }
+    Ok(vec![b.build(cx, groups(s.batch * q * s.m.div_ceil(QUERY_ROWS), 1))?])
+}
+
+/// Defines of what a `Lie` says, for q, k, v and y.
+const LIES: [[&str; 4]; 4] = [
+    ["Q_BATCH", "Q_HEAD", "Q_ROW", "Q_AT"],
+    ["K_BATCH", "K_HEAD", "KV_ROW", "K_AT"],
+    ["V_BATCH", "V_HEAD", "V_ROW", "V_AT"],
+    ["Y_BATCH", "Y_HEAD", "Y_ROW", "Y_AT"],
+];

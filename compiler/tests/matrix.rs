@@ -2,8 +2,8 @@
 //! Promise: equal but for the last digits of f32 sums; where there are no matrix units the tests are counted as skipped.
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use onnxcast::graph::{Graph, Norm, Rotary, UnaryOp};
-use onnxcast::plan::{self, BucketGraph, Lock, Precision, Request, Shaders};
+use onnxcast::graph::{DType, Graph, Heads, Mask, Norm, Op, Rotary, UnaryOp};
+use onnxcast::plan::{self, BucketGraph, Kv, Lock, Precision, Request, Shaders, Storage};
 use onnxcast::shaders;
 use onnxcast_runtime::array::Array;
 use onnxcast_runtime::device::{Device, Options as DeviceOptions};
@@ -19,13 +19,15 @@ mod nodes;
 const RMS: Option<Norm> = Some(Norm::Rms { eps: 1e-6 });
 
 /// Outputs of the graph, and its cache, after a chunk of `rows` at `pos`.
-fn run(device: &Device, graph: &Graph, (pos, rows): (u32, u32), no_matrix: bool) -> Result<Vec<Vec<f64>>, Failed> {
+fn run(device: &Device, graph: &Graph, kv: Kv, at: (u32, u32), no_matrix: bool) -> Result<Vec<Vec<f64>>, Failed> {
+    let (pos, rows) = at;
     let buckets =
         [BucketGraph { name: "run".into(), file: "one".into(), rows: 1, decoder: false, graph: graph.clone() }];
     let (lock, precision) = (Lock::default(), Precision::Fp16);
+    let storage = Storage { precision, kv };
     let request = Request {
         name: "one",
-        storage: precision.into(),
+        storage,
         context: None,
         buckets: &buckets,
         lock: &lock,
@@ -45,9 +47,12 @@ fn run(device: &Device, graph: &Graph, (pos, rows): (u32, u32), no_matrix: bool)
     }
     let options = Options { guard_bytes: 256, no_matrix, ..Options::default() };
     let mut engine = Engine::new(device, program, &code, &WeightSource::Synthetic(5), options, &mut |_, _| {})?;
-    engine.reset_states()?;
-    engine.set_step(&Step { pos, rows, ..bytemuck::Zeroable::zeroed() })?;
     let mut random = nodes::Random::new(9);
+    for (i, state) in graph.states.iter().enumerate() {
+        let bytes = cache_bytes(&mut random, &graph.ty(state.input).shape, kv);
+        engine.write_state(i as u32, &bytes)?;
+    }
+    engine.set_step(&Step { pos, rows, ..bytemuck::Zeroable::zeroed() })?;
     let mut inputs = Vec::new();
     for &v in &graph.inputs {
         let value = graph.value(v);
@@ -60,7 +65,7 @@ fn run(device: &Device, graph: &Graph, (pos, rows): (u32, u32), no_matrix: bool)
     }
     let inputs: Vec<(&str, &Array)> = inputs.iter().map(|(name, array)| (name.as_str(), array)).collect();
     let mut out: Vec<Vec<f64>> = engine.run_raw(0, &inputs)?.into_iter().map(|(_, y)| y.data.to_f64()).collect();
-    for i in 0..graph.states.len() as u32 {
+    for i in 0..graph.states.len() as u32 * u32::from(kv == Kv::Fp16) {
         let bytes = engine.read_state(i)?;
         out.push(bytes.as_chunks::<2>().0.iter().map(|b| half::f16::from_le_bytes(*b).to_f64()).collect());
     }
@@ -68,12 +73,27 @@ fn run(device: &Device, graph: &Graph, (pos, rows): (u32, u32), no_matrix: bool)
     Ok(out)
 }
 
-fn equal(device: &Device, graph: &Graph, at: (u32, u32)) -> Result<(), Failed> {
-    let (plain, matrix) = (run(device, graph, at, true)?, run(device, graph, at, false)?);
+/// Rows of a cache: halves, or codes and the scale of each row.
+fn cache_bytes(random: &mut nodes::Random, shape: &[usize], kv: Kv) -> Vec<u8> {
+    let n: usize = shape.iter().product();
+    if kv == Kv::Fp16 {
+        return random.floats(n).into_iter().flat_map(|x| half::f16::from_f32(x).to_le_bytes()).collect();
+    }
+    let mut bytes: Vec<u8> = (0..n).map(|_| random.int(1, 256) as u8).collect();
+    bytes.resize(n.next_multiple_of(16), 0);
+    bytes.extend((0..n / shape[3]).flat_map(|_| (0.01 + 0.005 * random.float()).to_le_bytes()));
+    bytes
+}
+
+fn equal(device: &Device, (graph, at, kv): &Placed) -> Result<(), Failed> {
+    let (plain, matrix) = (run(device, graph, *kv, *at, true)?, run(device, graph, *kv, *at, false)?);
+    // Keys and values that are no cache become halves.
+    let rounds = graph.nodes.iter().any(|n| matches!(n.op, Op::Attention { .. } | Op::RowAttention { .. }));
+    let exact = if rounds { 1e-3 } else { 3e-5 };
     for (i, (want, got)) in plain.iter().zip(&matrix).enumerate() {
         let largest = want.iter().filter(|x| x.is_finite()).fold(0f64, |a, x| a.max(x.abs()));
         // Caches hold halves, which a last digit may move by one.
-        let bound = largest * if i < graph.outputs.len() { 3e-5 } else { 1e-3 };
+        let bound = largest * if i < graph.outputs.len() { exact } else { 1e-3 };
         for (j, (a, b)) in want.iter().zip(got).enumerate() {
             let same = (a - b).abs() <= bound || (a.is_nan() && b.is_nan());
             if !same {
@@ -84,8 +104,39 @@ fn equal(device: &Device, graph: &Graph, at: (u32, u32)) -> Result<(), Failed> {
     Ok(())
 }
 
-/// A graph, and the position and live rows it runs at.
-type Placed = (Graph, (u32, u32));
+/// A graph, the position and live rows it runs at, and what its cache holds.
+type Placed = (Graph, (u32, u32), Kv);
+
+fn placed(graph: Graph, at: (u32, u32)) -> Placed {
+    (graph, at, Kv::Fp16)
+}
+
+/// Attention over given keys in one of its forms: heads apart, in rows, or packed.
+fn attention(form: usize, [s, t]: [usize; 2], heads: Heads, mask: Mask) -> Placed {
+    let mut b = nodes::Build::new((s + t + heads.dim) as u64);
+    let Heads { q, kv, dim } = heads;
+    let scale = 2.0 / (dim as f32).sqrt();
+    let (op, mut inputs) = match form {
+        0 => {
+            let kv = [1, kv, t, dim];
+            let inputs = vec![b.float("q", &[1, q, s, dim]), b.float("k", &kv), b.float("v", &kv)];
+            (Op::Attention { heads, scale, mask }, inputs)
+        }
+        1 => {
+            let kv = [1, t, kv * dim];
+            let inputs = vec![b.float("q", &[1, s, q * dim]), b.float("k", &kv), b.float("v", &kv)];
+            (Op::RowAttention { heads, scale, mask, packed: false }, inputs)
+        }
+        _ => {
+            let inputs = vec![b.float("x", &[1, s, (q + 2 * kv) * dim])];
+            (Op::RowAttention { heads, scale, mask, packed: true }, inputs)
+        }
+    };
+    if mask == Mask::Given {
+        inputs.push(b.input("mask", DType::F32, &[s, t]));
+    }
+    placed(b.finish(op, &inputs, &[]), (0, 0))
+}
 
 fn trials(device: &Device) -> Vec<Trial> {
     let skip = !device.limits().matrix;
@@ -94,22 +145,58 @@ fn trials(device: &Device) -> Vec<Trial> {
     }
     let trial = |name: &str, graphs: fn() -> Vec<Placed>| {
         let device = device.clone();
-        Trial::test(name, move || graphs().iter().try_for_each(|(graph, at)| equal(&device, graph, *at)))
+        Trial::test(name, move || graphs().iter().try_for_each(|p| equal(&device, p)))
             .with_ignored_flag(skip)
     };
     vec![
         trial("products_of_a_real_prompt", || {
-            let linear = |k, n, norm| (nodes::linear(256, k, n, norm, None, norm.is_none(), true), (0, 0));
-            vec![linear(896, 896, None), linear(4864, 896, None), (nodes::gated(256, 896, 4864, RMS), (0, 0))]
+            let linear = |k, n, norm| placed(nodes::linear(256, k, n, norm, None, norm.is_none(), true), (0, 0));
+            let gated = placed(nodes::gated(256, 896, 4864, RMS), (0, 0));
+            vec![linear(896, 896, None), linear(4864, 896, None), gated]
+        }),
+        trial("products_of_a_picture", || {
+            let norm = Some(Norm::Layer { eps: 1e-6 });
+            let linear = |k, n, norm, act| placed(nodes::linear(729, k, n, norm, act, norm.is_none(), false), (0, 0));
+            let up = linear(1152, 4304, norm, Some(UnaryOp::GeluTanh));
+            vec![linear(1152, 3456, norm, None), up, linear(4304, 1152, None, None), linear(592, 1152, None, None)]
         }),
         trial("ragged_rows_and_columns", || {
-            let linear = |m, k, n| (nodes::linear(m, k, n, RMS, Some(UnaryOp::Silu), true, true), (0, 0));
-            vec![linear(16, 32, 1), linear(17, 64, 65), linear(255, 160, 130), linear(257, 576, 66)]
+            let linear = |m, k, n| placed(nodes::linear(m, k, n, RMS, Some(UnaryOp::Silu), true, true), (0, 0));
+            vec![linear(16, 32, 1), linear(17, 64, 65), linear(255, 160, 130), linear(257, 576, 66), linear(33, 1016, 40)]
         }),
         trial("projections_of_padded_chunks_write_live_rows_only", || {
             let rope = Some(Rotary { rotary: 64, interleaved: false });
-            let chunk = |rows, pos| (nodes::qkv(256, 896, nodes::heads(14, 2, 64), 300, rope, true), (pos, rows));
+            let qkv = || nodes::qkv(256, 896, nodes::heads(14, 2, 64), 300, rope, true);
+            let chunk = |rows, pos| placed(qkv(), (pos, rows));
             vec![chunk(1, 0), chunk(17, 283), chunk(255, 3), chunk(256, 44)]
+        }),
+        trial("attention_of_chunks_over_a_cache", || {
+            let mut all = Vec::new();
+            for (m, h, c, mask) in [
+                (256, nodes::heads(14, 2, 64), 300, Mask::Causal),
+                (128, nodes::heads(32, 32, 64), 512, Mask::Causal),
+                (40, nodes::heads(4, 2, 128), 300, Mask::Causal),
+                (65, nodes::heads(3, 1, 16), 300, Mask::Window(50)),
+                (17, nodes::heads(2, 2, 8), 300, Mask::Causal),
+                (33, nodes::heads(2, 1, 72), 300, Mask::Window(7)),
+            ] {
+                for (pos, rows) in [(0, m), (c - m, m), (3, 1), (44, m - 1)] {
+                    let graph = nodes::cached_attention(m, h, c, mask);
+                    all.extend([Kv::Fp16, Kv::Int8].map(|kv| (graph.clone(), (pos as u32, rows as u32), kv)));
+                }
+            }
+            all
+        }),
+        trial("attention_over_given_keys", || {
+            let mut all = Vec::new();
+            for (rows, h) in [([729, 729], (16, 16, 72)), ([257, 257], (6, 6, 64)), ([50, 50], (4, 2, 16)), ([33, 33], (2, 1, 128))] {
+                for mask in [Mask::Full, Mask::Causal, Mask::Window(20), Mask::Given] {
+                    all.extend((0..3).map(|form| attention(form, rows, nodes::heads(h.0, h.1, h.2), mask)));
+                }
+            }
+            all.push(attention(1, [40, 500], nodes::heads(3, 3, 24), Mask::Given));
+            all.push(attention(0, [100, 31], nodes::heads(2, 2, 40), Mask::Full));
+            all
         }),
     ]
 }

@@ -1,11 +1,11 @@
 //! Matrix units. In: a physical device. Out: whether it can run the matrix forms of kernels. Promise: true only for KHR cooperative
-//! matrices of 16 x 16 x 16, halves in and f32 sums, by subgroups of 32, with the workgroups and shared memory that the forms take.
+//! matrices of 16 x 16 x 16, halves in and f32 sums, by subgroups of 32 that shuffle, with the workgroups and shared memory that the forms take.
 #![allow(unsafe_code)]
 
 use ash::vk;
 use std::mem::transmute;
 use vulkano::VulkanObject;
-use vulkano::device::physical::PhysicalDevice;
+use vulkano::device::physical::{PhysicalDevice, SubgroupFeatures};
 use vulkano::shader::ShaderStages;
 
 /// What a matrix form may take of a workgroup.
@@ -20,6 +20,7 @@ pub(crate) fn present(physical: &PhysicalDevice) -> bool {
         && have.shader_float16
         && stages.is_some_and(|s| s.intersects(ShaderStages::COMPUTE))
         && p.subgroup_size == Some(32)
+        && p.subgroup_supported_operations.is_some_and(|o| o.intersects(SubgroupFeatures::SHUFFLE))
         && p.max_compute_work_group_invocations >= MAX_THREADS
         && p.max_compute_shared_memory_size >= MAX_SHARED_BYTES
         && sizes(physical).iter().any(fits)

@@ -1,7 +1,7 @@
 // Rows of activations as the matrix form of a product reads them (lib/halves.glsl).
 // Args: x f32 [M][K], y (lib/halves.glsl, of ROWS rows), then where defined: step, scale f32 [K], shift f32 [K].
 // Defines: M K ROWS NORM EPS HALVES; LIVE 1: rows beyond step.rows are skipped and nothing runs once step.done is set; LOCAL
-// threads. Grid: (M), a row a workgroup. Without MATRIX it does nothing: the plain form of a product reads x itself.
+// threads; K_PADDED, where rows of y are longer, filled up with zeros. Grid: (M), a row a workgroup. Without MATRIX it does nothing: the plain form of a product reads x itself.
 #version 460
 #include "lib/prelude.glsl"
 #if !defined(M) || !defined(K) || !defined(ROWS) || !defined(NORM) || !defined(EPS) || !defined(HALVES) || !defined(LIVE)
@@ -9,6 +9,9 @@
 #endif
 #ifndef LOCAL
 #error "halves.comp: define LOCAL"
+#endif
+#ifndef K_PADDED
+#define K_PADDED K
 #endif
 layout(local_size_x = LOCAL) in;
 #define SPLIT_ROWS
@@ -48,6 +51,6 @@ void main() {
         return;
     }
 #endif
-    split_row(args.x, args.y, row, ROWS, K, NORM, EPS, SCALE, SHIFT);
+    split_row(args.x, args.y, row, ROWS, K, K_PADDED, NORM, EPS, SCALE, SHIFT);
 #endif
 }

@@ -6,10 +6,53 @@ use super::decoder::attention_threads;
 use super::walk::{broadcast, name};
 use crate::error::Result;
 use crate::graph::{Heads, Mask, Op};
-use crate::plan::Operand;
-use crate::plan::Call;
+use crate::plan::{Call, Operand, Precision};
+use onnxcast_runtime::matrix::{MAX_SHARED_BYTES, MAX_THREADS};
 
-const QUERY_ROWS: usize = 4;
+/// Query rows that the plain form takes at once.
+pub(super) const QUERY_ROWS: usize = 4;
+
+/// Workgroups that fill a large device.
+const ENOUGH_GROUPS: usize = 120;
+
+/// How the matrix form shares work: subgroups by rows, 16 each, and by tiles of keys.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Parts {
+    m: usize,
+    k: usize,
+}
+
+impl Parts {
+    /// For `m` query rows in each of `heads` heads of `dim` channels; None where the plain form serves.
+    pub fn new(m: usize, dim: usize, heads: usize) -> Option<Parts> {
+        if m < 16 || !dim.is_multiple_of(8) || dim > 128 {
+            return None;
+        }
+        let all = [(4, 2), (2, 3), (2, 2), (1, 4), (1, 2), (1, 1)].map(|(m, k)| Parts { m, k });
+        let fit = || all.into_iter().filter(|p| p.shared_bytes(dim) <= MAX_SHARED_BYTES as usize);
+        // More rows read keys fewer times, more workgroups fill the device.
+        let enough = |p: &Parts| heads * m.div_ceil(p.rows()) >= ENOUGH_GROUPS;
+        fit().find(enough).or_else(|| fit().max_by_key(|p| (heads * m.div_ceil(p.rows()), p.k)))
+    }
+
+    /// Query rows of a workgroup.
+    pub fn rows(self) -> usize {
+        16 * self.m
+    }
+
+    /// What lib/attention_matrix.glsl takes: tiles of 32 keys and values, a subgroup's own memory, two floats a row.
+    fn shared_bytes(self, dim: usize) -> usize {
+        let row = 2 * dim.div_ceil(16) + 1;
+        let subgroups = self.m * self.k;
+        debug_assert!(32 * subgroups <= MAX_THREADS as usize);
+        16 * (2 * self.k * 32 * row + subgroups * 160) + subgroups * 16 * 8
+    }
+
+    /// Adds the matrix form.
+    pub fn define(self, b: Builder) -> Builder {
+        b.matrix("MATRIX", 1).matrix("PARTS_M", self.m).matrix("PARTS_K", self.k)
+    }
+}
 
 /// Where element 0 of a head's row stands: strides over batches, heads and rows, and the first of all.
 #[derive(Clone, Copy)]
@@ -122,7 +165,15 @@ pub(super) fn given(cx: &Cx) -> Result<Vec<Call>> {
         _ => "",
     };
     let label = format!("attention_f32_b{}_m{}_t{}_h{q}_{kv}_d{dim}{form}_{kind}", s.batch, s.m, s.t);
-    b = b.named(label).define("QUERY_ROWS", QUERY_ROWS).define("LOCAL", attention_threads(cx, dim)?);
+    let aligned = s.lies.iter().all(|l| [l.batch, l.head, l.row, l.at].iter().all(|n| n.is_multiple_of(8)));
+    let halves = cx.storage.precision != Precision::Fp32 && aligned;
+    let parts = if halves { Parts::new(s.m, dim, s.batch * q) } else { None };
+    let group_rows = parts.map_or(QUERY_ROWS, |p| p.rows());
+    b = b.named(label).define("QUERY_ROWS", QUERY_ROWS).define("GROUP_ROWS", group_rows);
+    b = b.define("LOCAL", attention_threads(cx, dim)?);
+    if let Some(parts) = parts {
+        b = parts.define(b);
+    }
     for i in s.inputs {
         b = b.read(cx.read(i)?);
     }
@@ -130,7 +181,7 @@ pub(super) fn given(cx: &Cx) -> Result<Vec<Call>> {
     if mask == Mask::Given {
         b = b.read(cx.read(s.mask)?);
     }
-    Ok(vec![b.build(cx, groups(s.batch * q * s.m.div_ceil(QUERY_ROWS), 1))?])
+    Ok(vec![b.build(cx, groups(s.batch * q * s.m.div_ceil(group_rows), 1))?])
 }
 
 /// Defines of what a `Lie` says, for q, k, v and y.
@@ -140,3 +191,25 @@ const LIES: [[&str; 4]; 4] = [
     ["V_BATCH", "V_HEAD", "V_ROW", "V_AT"],
     ["Y_BATCH", "Y_HEAD", "Y_ROW", "Y_AT"],
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn prompts_and_pictures_fill_a_large_device() {
+        let parts = |m, dim, heads| Parts::new(m, dim, heads).map(|p| (p.m, p.k));
+        assert_eq!(parts(729, 72, 16), Some((4, 2)));
+        assert_eq!(parts(256, 64, 14), Some((1, 4)));
+        assert_eq!(parts(128, 64, 32), Some((2, 3)));
+        assert_eq!(parts(256, 128, 40), Some((2, 2)));
+        assert_eq!(parts(16, 64, 1), Some((1, 4)), "few rows: many parts of their keys");
+    }
+
+    #[test]
+    fn few_rows_and_odd_heads_take_the_plain_form() {
+        assert_eq!(Parts::new(15, 64, 64), None);
+        assert_eq!(Parts::new(64, 12, 64), None);
+        assert_eq!(Parts::new(64, 256, 64), None);
+    }
+}

@@ -1,6 +1,7 @@
 //! The rest of a decoder. In: `CachedAttention`, `KvWrite`, `Rope`, `LastRow`, `Splice`, an embedding `Gather`. Out: one call each.
 //! Promise: cache rows outside the live ones are neither read nor written.
 
+use super::attention::{Parts, QUERY_ROWS};
 use super::call::{Builder, Cx, float, groups};
 use crate::error::Result;
 use crate::graph::{Heads, Mask, Op, PICTURES, ValueId};
@@ -24,7 +25,9 @@ pub(super) fn cached_attention(cx: &Cx) -> Result<Vec<Call>> {
         return split_attention(cx, heads, context, scale, window);
     }
     let (pos, pos_word) = cx.word(3)?;
-    let query_rows = if m == 1 { 1 } else { 4 };
+    let query_rows = if m == 1 { 1 } else { QUERY_ROWS };
+    let parts = if bits < 32 { Parts::new(m, dim, q) } else { None };
+    let group_rows = parts.map_or(query_rows, |p| p.rows());
     let name = format!("attend_{}_m{m}_h{q}_{kv}_d{dim}_c{context}{}", cx.kv_name(), window_name(window));
     let b = Builder::new("cached_attention.comp", name)
         .define("M", m)
@@ -37,6 +40,7 @@ pub(super) fn cached_attention(cx: &Cx) -> Result<Vec<Call>> {
         .define("WINDOW", window)
         .define("POS_WORD", pos_word)
         .define("QUERY_ROWS", query_rows)
+        .define("GROUP_ROWS", group_rows)
         .define("LOCAL", attention_threads(cx, dim)?)
         .read(Operand::Value(cx.input(0)?))
         .read(Operand::Value(cx.input(1)?))
@@ -44,7 +48,8 @@ pub(super) fn cached_attention(cx: &Cx) -> Result<Vec<Call>> {
         .write(Operand::Value(cx.node.out()))
         .read(pos)
         .live(cx.generates());
-    Ok(vec![b.build(cx, [q as u32, m.div_ceil(query_rows) as u32, 1])?])
+    let b = parts.into_iter().fold(b, |b, p| p.define(b));
+    Ok(vec![b.build(cx, [q as u32, m.div_ceil(group_rows) as u32, 1])?])
 }
 
 /// Most workgroups that share a head.

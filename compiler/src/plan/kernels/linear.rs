@@ -99,7 +99,7 @@ impl Shape {
     /// The calls of a product whose other arguments are complete.
     fn calls(&self, cx: &Cx, b: Builder, folded: Option<Norm>, o: &Operands) -> Result<Vec<Call>> {
         let Some(tile) = self.tile else { return Ok(vec![b.define("HALVES", 0).build(cx, self.grid())?]) };
-        let halves = matrix::halves(cx, (self.m, self.k), folded, o, live(cx, self.m))?;
+        let halves = matrix::halves(cx, &tile, (self.m, self.k), folded, (o, live(cx, self.m)))?;
         let product = tile.define(b, self.m, self.k).build(cx, tile.grid(self.m, self.units))?;
         Ok(vec![halves, product])
     }

@@ -1,5 +1,6 @@
 //! The matrix form of products with many rows. In: the shape of a product. Out: how matrix units cut it up, and the call that
-//! prepares its activations. Promise: a tile divides k, fits the shared memory that every device with such units grants, and
+//! prepares its activations. Promise: a tile divides k, or k is filled up
+//! with zeros; it fits the shared memory that every device with such units grants, and
 //! its subgroups share its loads evenly.
 
 use super::call::{Builder, Cx};
@@ -45,12 +46,20 @@ impl Tile {
         if m < 16 {
             return None;
         }
-        let serves = |t: &Tile| t.fits() && k.is_multiple_of(t.k);
-        let groups: u32 = LARGE.grid(m, units).iter().product();
-        if serves(&LARGE) && groups as usize >= ENOUGH_GROUPS {
-            return Some(LARGE);
+        let even = |t: &Tile| t.fits() && k.is_multiple_of(t.k);
+        // Sums that no step divides are filled up with zeros, by a sixteenth at most.
+        let filled = |t: &Tile| t.fits() && k.is_multiple_of(8) && 16 * (t.padded(k) - k) <= k;
+        let large = LARGE.grid(m, units).iter().product::<u32>() as usize >= ENOUGH_GROUPS;
+        let mut tiles = SMALL.to_vec();
+        if large {
+            tiles.insert(0, LARGE);
         }
-        SMALL.into_iter().find(serves)
+        tiles.iter().find(|t| even(t)).or_else(|| tiles.iter().find(|t| filled(t))).copied()
+    }
+
+    /// Columns of prepared activations: k up to a whole number of steps.
+    fn padded(&self, k: usize) -> usize {
+        k.next_multiple_of(self.k)
     }
 
     pub fn grid(&self, m: usize, units: usize) -> [u32; 3] {
@@ -81,16 +90,17 @@ impl Tile {
 
     /// Adds the matrix form to a product, whose last argument is the prepared x.
     pub fn define(&self, b: Builder, m: usize, k: usize) -> Builder {
-        b.define("HALVES", HALVES)
-            .matrix("MATRIX", 1)
-            .matrix("ROWS", rows(m))
+        let padded = self.padded(k);
+        let b = b.define("HALVES", HALVES).matrix("MATRIX", 1).matrix("ROWS", rows(m));
+        let b = if padded > k { b.matrix("K_PADDED", padded) } else { b };
+        b
             .matrix("TILE_M", self.m)
             .matrix("TILE_N", self.n)
             .matrix("TILE_K", self.k)
             .matrix("PARTS_M", self.parts[0])
             .matrix("PARTS_N", self.parts[1])
             .matrix("PARTS_K", self.parts[2])
-            .read(scratch(m, k))
+            .read(scratch(m, padded))
     }
 }
 
@@ -103,8 +113,16 @@ fn scratch(m: usize, k: usize) -> Operand {
 }
 
 /// The call before a product that has a matrix form: the rows of input 0, normalised, as halves.
-pub(super) fn halves(cx: &Cx, (m, k): (usize, usize), folded: Option<Norm>, o: &Operands, live: bool) -> Result<Call> {
-    let b = Builder::new("halves.comp", format!("halves_m{m}_k{k}{}", norm_name(folded)))
+pub(super) fn halves(
+    cx: &Cx,
+    tile: &Tile,
+    (m, k): (usize, usize),
+    folded: Option<Norm>,
+    (o, live): (&Operands, bool),
+) -> Result<Call> {
+    let padded = tile.padded(k);
+    let more = if padded > k { format!("_to{padded}") } else { String::new() };
+    let b = Builder::new("halves.comp", format!("halves_m{m}_k{k}{more}{}", norm_name(folded)))
         .define("M", m)
         .define("K", k)
         .define("ROWS", rows(m))
@@ -112,8 +130,9 @@ pub(super) fn halves(cx: &Cx, (m, k): (usize, usize), folded: Option<Norm>, o: &
         .define("LOCAL", ROW_LOCAL)
         .matrix("MATRIX", 1)
         .read(cx.read(0)?)
-        .write(scratch(m, k))
+        .write(scratch(m, padded))
         .live(live);
+    let b = if padded > k { b.define("K_PADDED", padded) } else { b };
     norm(cx, b, folded, o)?.build(cx, [m as u32, 1, 1])
 }
 
@@ -132,7 +151,16 @@ mod tests {
     fn few_rows_and_odd_sums_take_the_plain_form() {
         assert_eq!(Tile::new(15, 224, 896), None);
         assert_eq!(Tile::new(256, 224, 8), None);
+        assert_eq!(Tile::new(256, 224, 1148), None, "rows of whole vectors only");
         assert!(Tile::new(16, 224, 896).is_some());
+    }
+
+    #[test]
+    fn sums_that_no_step_divides_are_filled_up() {
+        let tile = Tile::new(729, 288, 4304).unwrap();
+        assert_eq!(tile.padded(4304) % tile.k, 0);
+        assert!(Tile::new(729, 1076, 1152).is_some_and(|t| t.padded(1152) == 1152));
+        assert!(Tile::new(729, 288, 592).is_some());
     }
 
     #[test]

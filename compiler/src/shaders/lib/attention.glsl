@@ -7,22 +7,11 @@
 #define ATTENTION_GLSL
 #include "cache.glsl"
 #include "lanes.glsl"
+#include "sight.glsl"
 #if !defined(HEAD_DIM) || !defined(QUERY_ROWS) || !defined(LOCAL)
 #error "define HEAD_DIM QUERY_ROWS LOCAL"
 #endif
 
-// Rows of queries, and of keys and values, lie this many elements apart.
-#ifndef Q_ROW
-#define Q_ROW HEAD_DIM
-#endif
-#ifndef KV_ROW
-#define KV_ROW HEAD_DIM
-#endif
-
-const float SCORE_FLOOR = -3.0e38;
-// Stands for a key that the mask hides with minus infinity: it counts for nothing, while large finite values leave a row its mean.
-const float SCORE_HIDDEN = -3.3e38;
-const float FLOAT_LOWEST = -3.4028234663852886e38;
 const uint TILE_KEYS = QUERY_ROWS == 1 ? 4 * LOCAL : LOCAL;
 const uint CHANNELS = HEAD_DIM % 4 == 0 ? 4 : 1;
 const uint CHANNEL_GROUPS = HEAD_DIM / CHANNELS;
@@ -34,33 +23,6 @@ shared float weight[QUERY_ROWS * TILE_KEYS];
 shared float tile_max[QUERY_ROWS * MAX_SUBGROUPS];
 shared float tile_sum[QUERY_ROWS * MAX_SUBGROUPS];
 shared vec4 partial[QUERY_ROWS * LOCAL];
-
-// What the query rows of a workgroup see: row i sees keys begin(i)..end(i).
-struct Sight {
-    // Position of row 0 among the keys, and how many keys exist.
-    uint position;
-    uint keys;
-    bool causal;
-    // Only the last `window` keys; 0: no window.
-    uint window;
-};
-
-uint sight_end(Sight s, uint row) {
-    return s.causal ? min(s.position + row + 1u, s.keys) : s.keys;
-}
-
-uint sight_begin(Sight s, uint row) {
-    uint end = s.position + row + 1u;
-    return s.window > 0u && end > s.window ? end - s.window : 0u;
-}
-
-// Mask element (row, key) stands at at + row * row_stride + key * key_stride.
-struct MaskView {
-    Floats data;
-    uint at;
-    uint row_stride;
-    uint key_stride;
-};
 
 // Scores of the key at element `at` for all query rows. Eight lanes load eight channels of each row and hand them round, so that a
 // query is loaded once for many keys; all lanes of a subgroup call this together.
@@ -107,8 +69,7 @@ void score_tile(Floats q, uint q_at, Uints k, uint k_at, uint first, uint last, 
             if (seen) {
                 score = sums[r] * scale;
                 if (masked) {
-                    float added = mask.data.v[mask.at + r * mask.row_stride + key * mask.key_stride];
-                    score = added < FLOAT_LOWEST ? SCORE_HIDDEN : max(score + added, SCORE_FLOOR);
+                    score = masked_score(score, mask, r, key);
                 }
             }
             weight[r * TILE_KEYS + key - first] = score;

@@ -2,8 +2,8 @@
 // Out: unit_store(row, unit, sums), as lib/matmul.glsl. Only the matrix forms of kernels include this.
 // Define before this: HALVES; WEIGHT_BITS; TILE_M rows by TILE_N columns (four to a unit) by steps of TILE_K; the tile is cut into
 // PARTS_M x PARTS_N parts of the output and PARTS_K parts of each step, a subgroup of 32 each.
-// Promise: sums in a fixed order, f32; quantised weights are decoded to halves; at most 48 KiB of shared memory (the plan sees to it). k is a multiple of TILE_K, and the
-// halves have rows up to the next multiple of TILE_M.
+// Promise: sums in a fixed order, f32; quantised weights are decoded to halves; at most 48 KiB of shared memory (the plan sees to it). k, or K_PADDED where that
+// is defined, is a multiple of TILE_K; the halves have rows up to the next multiple of TILE_M, of that many columns.
 #ifndef MATMUL_MATRIX_GLSL
 #define MATMUL_MATRIX_GLSL
 #include "halves.glsl"
@@ -12,6 +12,11 @@
 #include "weights.glsl"
 #if !defined(TILE_M) || !defined(TILE_N) || !defined(TILE_K) || !defined(PARTS_M) || !defined(PARTS_N) || !defined(PARTS_K)
 #error "define TILE_M TILE_N TILE_K PARTS_M PARTS_N PARTS_K"
+#endif
+
+// Columns of the halves; those past the weights' are zeros.
+#ifndef K_PADDED
+#define K_PADDED K
 #endif
 
 uint unit_row(uint unit, uint part);
@@ -101,7 +106,7 @@ vec4 salient_sums(Uints x, Weights w, uint row, uint unit, const uint k) {
         uint column = salient_column(w, i);
         float value = 0.0;
         for (uint h = 0u; h < HALVES; h++) {
-            uint at = (row * HALVES + h) * k + column;
+            uint at = (row * HALVES + h) * K_PADDED + column;
             vec2 pair = unpackHalf2x16(x.v[at >> 1]);
             value += (at & 1u) == 0u ? pair.x : pair.y;
         }
@@ -138,7 +143,7 @@ void matmul_matrix(Uints x, Weights w, const uint rows, uint live, const uint k,
     uvec4 next_w[W_LOADS];
     [[unroll]] for (uint i = 0u; i < X_LOADS; i++) {
         uint r = (i * THREADS + thread) / CHUNKS;
-        x_at[i] = ((row0 + r % TILE_M) * HALVES + r / TILE_M) * (k / 8u) + thread % CHUNKS;
+        x_at[i] = ((row0 + r % TILE_M) * HALVES + r / TILE_M) * (K_PADDED / 8u) + thread % CHUNKS;
         next_x[i] = UVec4s(x).v[x_at[i]];
     }
     [[unroll]] for (uint i = 0u; i < W_LOADS; i++) {
@@ -150,7 +155,7 @@ void matmul_matrix(Uints x, Weights w, const uint rows, uint live, const uint k,
     [[unroll]] for (uint i = 0u; i < DOWN * ACROSS; i++) {
         sums[i] = filled_c(0.0);
     }
-    for (uint k0 = 0u; k0 < k; k0 += TILE_K) {
+    for (uint k0 = 0u; k0 < K_PADDED; k0 += TILE_K) {
         barrier();
         [[unroll]] for (uint i = 0u; i < X_LOADS; i++) {
             tile_x[(i * THREADS + thread) / CHUNKS * STRIDE + thread % CHUNKS] = next_x[i];
@@ -160,13 +165,16 @@ void matmul_matrix(Uints x, Weights w, const uint rows, uint live, const uint k,
         }
         barrier();
         // The next step's loads are under way while this one is multiplied.
-        if (k0 + TILE_K < k) {
+        if (k0 + TILE_K < K_PADDED) {
             uint ahead = (k0 + TILE_K) / 8u;
             [[unroll]] for (uint i = 0u; i < X_LOADS; i++) {
                 next_x[i] = UVec4s(x).v[x_at[i] + ahead];
             }
             [[unroll]] for (uint i = 0u; i < W_LOADS; i++) {
-                next_w[i] = fetch_weights(w, w_at[i] + ahead);
+                next_w[i] = uvec4(0u);
+                if (K_PADDED == k || ahead + thread % CHUNKS < k / 8u) {
+                    next_w[i] = fetch_weights(w, w_at[i] + ahead);
+                }
             }
         }
         [[unroll]] for (uint d = 0u; d < DEEP; d++) {
@@ -184,7 +192,7 @@ void matmul_matrix(Uints x, Weights w, const uint rows, uint live, const uint k,
             }
         }
     }
-    uint factors = halves_factors(rows, k);
+    uint factors = halves_factors(rows, K_PADDED);
     [[unroll]] for (uint i = 0u; i < DOWN * ACROSS; i++) {
         sums_barrier();
         store_c(tile_sums[gl_SubgroupID * 16u * SUMS_STRIDE], sums[i], ROW_MAJOR, SUMS_STRIDE);

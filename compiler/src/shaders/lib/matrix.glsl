@@ -21,6 +21,8 @@ const uint COLUMN_MAJOR = 1u;
 
 spirv_instruction(id = 4457) MatrixA load_a(spirv_by_reference uvec4 first, uint order, uint stride);
 spirv_instruction(id = 4457) MatrixB load_b(spirv_by_reference uvec4 first, uint order, uint stride);
+spirv_instruction(id = 4457) MatrixC load_c(spirv_by_reference uvec4 first, uint order, uint stride);
+spirv_instruction(id = 4458) void store_c4(spirv_by_reference uvec4 first, MatrixC c, uint order, uint stride);
 spirv_instruction(id = 4458) void store_c(spirv_by_reference float first, MatrixC c, uint order, uint stride);
 spirv_instruction(id = 4459) MatrixC multiply_add(MatrixA a, MatrixB b, MatrixC c);
 spirv_instruction(id = 80) MatrixC filled_c(float x);

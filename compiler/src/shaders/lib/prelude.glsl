@@ -3,6 +3,7 @@
 #extension GL_EXT_control_flow_attributes : require
 #ifdef MATRIX
 #extension GL_EXT_spirv_intrinsics : require
+#extension GL_KHR_shader_subgroup_shuffle : require
 #endif
 #extension GL_KHR_shader_subgroup_basic : require
 #extension GL_KHR_shader_subgroup_arithmetic : require

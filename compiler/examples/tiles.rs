@@ -1,4 +1,4 @@
-//! Times the matrix form of prompt products in several tiles. In: a device with matrix units; arguments `M K N linear|gated`, none for
+//! Times the matrix form of prompt products in several tiles. In: a device with matrix units; arguments `M K N linear|gated`, any number of times, none for
 //! those of Qwen2.5-0.5B. Out: a line a tile: workgroups, median microseconds, largest difference from the plain form. Promise:
 //! weights come from memory, not from the cache: as many copies are used in turn as fill it.
 #![allow(clippy::print_stdout)]
@@ -158,10 +158,8 @@ fn run(device: &Device, shape: Shape, tile: Option<Tile>, plain: bool) -> Result
 
 fn tiles(shape: Shape) -> Vec<Tile> {
     let mut all = Vec::new();
-    for halves in [2, 1] {
-        for [m, n, k, a, b, c] in TILES {
-            all.push([m, n, k, a, b, c, halves]);
-        }
+    for [m, n, k, a, b, c] in TILES {
+        all.push([m, n, k, a, b, c, 2]);
     }
     all.retain(|&[m, n, k, a, b, c, halves]| {
         let threads = 32 * a * b * c;
@@ -174,7 +172,14 @@ fn tiles(shape: Shape) -> Vec<Tile> {
     all
 }
 
-const TILES: [[usize; 6]; 22] = [
+const TILES: [[usize; 6]; 29] = [
+    [128, 128, 32, 2, 2, 1],
+    [128, 192, 32, 2, 4, 1],
+    [128, 192, 32, 2, 2, 1],
+    [128, 64, 32, 2, 2, 1],
+    [64, 128, 32, 2, 2, 1],
+    [64, 128, 32, 1, 4, 1],
+    [64, 256, 32, 1, 4, 1],
     [128, 128, 32, 2, 4, 1],
     [128, 128, 32, 4, 2, 1],
     [128, 128, 32, 2, 2, 2],
@@ -208,9 +213,13 @@ fn main() -> Result<(), Failure> {
         Shape { m: 256, k: 896, n: 1152, kind: normed },
         Shape { m: 256, k: 896, n: 896, kind: linear },
     ];
-    if let [m, k, n, kind] = &args[..] {
+    if !args.is_empty() {
+        shapes.clear();
+    }
+    for group in args.chunks(4) {
+        let [m, k, n, kind] = group else { return Err("shapes are M K N linear|gated".into()) };
         let kind = if kind == "gated" { gated } else { linear };
-        shapes = vec![Shape { m: m.parse()?, k: k.parse()?, n: n.parse()?, kind }];
+        shapes.push(Shape { m: m.parse()?, k: k.parse()?, n: n.parse()?, kind });
     }
     let device = Device::open(&DeviceOptions::default())?;
     println!("{}: matrix units {}", device.info().name, device.limits().matrix);

@@ -79,8 +79,8 @@ static KERNELS: &[Kernel] = &[
     kernel!(
         "attend_f16_m256_h14_2_d64_c1024", "cached_attention.comp", args 6, writes 8, [M
         = "256", HQ = "14", HKV = "2", D = "64", C = "1024", KV_BITS = "16", SCALE =
-        "0.125", WINDOW = "0", POS_WORD = "0", QUERY_ROWS = "4", LOCAL = "64", LIVE =
-        "1"]
+        "0.125", WINDOW = "0", POS_WORD = "0", QUERY_ROWS = "4", GROUP_ROWS = "16", LOCAL
+        = "64", LIVE = "1"], matrix[MATRIX = "1", PARTS_M = "1", PARTS_K = "4"]
     ),
     kernel!(
         "halves_m256_k896", "halves.comp", args 3, writes 2, [M = "256", K = "896", ROWS
@@ -799,7 +799,7 @@ static BUCKET_PREFILL_1_ROWS: &[Dispatch] = &[
         "/model/layers.{l}/self_attn/Add [1, 14, 256, 64]"
     ),
     row!(
-        ATTEND_F16_M256_H14_2_D64_C1024, [14, 64, 1], [Arena(1836032), Column(2),
+        ATTEND_F16_M256_H14_2_D64_C1024, [14, 16, 1], [Arena(1836032), Column(2),
         Column(3), Arena(917504), Step, Step], +,
         "/model/layers.{l}/self_attn/MatMul_1 [1, 256, 896]"
     ),

@@ -77,8 +77,8 @@ static KERNELS: &[Kernel] = &[
     kernel!(
         "attend_f16_m128_h9_3_d64_c1024", "cached_attention.comp", args 6, writes 8, [M =
         "128", HQ = "9", HKV = "3", D = "64", C = "1024", KV_BITS = "16", SCALE =
-        "0.125", WINDOW = "0", POS_WORD = "0", QUERY_ROWS = "4", LOCAL = "64", LIVE =
-        "1"]
+        "0.125", WINDOW = "0", POS_WORD = "0", QUERY_ROWS = "4", GROUP_ROWS = "16", LOCAL
+        = "64", LIVE = "1"], matrix[MATRIX = "1", PARTS_M = "1", PARTS_K = "4"]
     ),
     kernel!(
         "halves_m128_k576", "halves.comp", args 3, writes 2, [M = "128", K = "576", ROWS
@@ -832,7 +832,7 @@ static BUCKET_PREFILL_1_ROWS: &[Dispatch] = &[
         Weight(4), Column(1)], +, "/model/layers.{l}/self_attn/Add [1, 9, 128, 64]"
     ),
     row!(
-        ATTEND_F16_M128_H9_3_D64_C1024, [9, 32, 1], [Column(4), Column(5), Column(6),
+        ATTEND_F16_M128_H9_3_D64_C1024, [9, 8, 1], [Column(4), Column(5), Column(6),
         Column(1), Step, Step], +, "/model/layers.{l}/self_attn/MatMul_1 [1, 128, 576]"
     ),
     row!(HALVES_M128_K576, [128, 1, 1], [Column(1), Column(7), Step], +, "/model/layers.{l}/Add [1, 128, 576]"),

@@ -67,7 +67,8 @@ static KERNELS: &[Kernel] = &[
     kernel!(
         "attend_f32_m128_h6_2_d16_c300", "cached_attention.comp", args 6, writes 8, [M =
         "128", HQ = "6", HKV = "2", D = "16", C = "300", KV_BITS = "32", SCALE = "0.25",
-        WINDOW = "0", POS_WORD = "0", QUERY_ROWS = "4", LOCAL = "64", LIVE = "1"]
+        WINDOW = "0", POS_WORD = "0", QUERY_ROWS = "4", GROUP_ROWS = "4", LOCAL = "64",
+        LIVE = "1"]
     ),
     kernel!(
         "matmul_f32_m128_k96_n96_add", "linear.comp", args 5, writes 4, [M = "128", K =

@@ -72,7 +72,8 @@ fn main() -> Result<(), Failure> {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let (Some(first), second) = (args.first(), args.get(1)) else { return Err("FILE.onnx or a model's name".into()) };
     let plan = plan(first, second.map(String::as_str))?;
-    let bucket = plan.program.buckets.iter().position(|b| Some(b.name.as_ref()) == second.map(String::as_str)).unwrap_or(0);
+    let bucket =
+        plan.program.buckets.iter().position(|b| Some(b.name.as_ref()) == second.map(String::as_str)).unwrap_or(0);
     let device = Device::open(&DeviceOptions::default())?;
     println!("{} {}: {}", first, plan.program.buckets[bucket].name, device.info().name);
     let mut code = Vec::new();
@@ -112,7 +113,11 @@ fn main() -> Result<(), Failure> {
     }
     let mut rows: Vec<(String, (usize, f64))> = by_kernel.into_iter().collect();
     rows.sort_by(|a, b| b.1.1.total_cmp(&a.1.1));
-    println!("{:.0} us in {} dispatches", rows.iter().map(|r| r.1.1).sum::<f64>(), rows.iter().map(|r| r.1.0).sum::<usize>());
+    println!(
+        "{:.0} us in {} dispatches",
+        rows.iter().map(|r| r.1.1).sum::<f64>(),
+        rows.iter().map(|r| r.1.0).sum::<usize>()
+    );
     for (kernel, (count, us)) in rows {
         println!("{us:9.1} us {count:4} x {:7.1}  {kernel}", us / count as f64);
     }

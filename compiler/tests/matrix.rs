@@ -25,14 +25,7 @@ fn run(device: &Device, graph: &Graph, kv: Kv, at: (u32, u32), no_matrix: bool) 
         [BucketGraph { name: "run".into(), file: "one".into(), rows: 1, decoder: false, graph: graph.clone() }];
     let (lock, precision) = (Lock::default(), Precision::Fp16);
     let storage = Storage { precision, kv };
-    let request = Request {
-        name: "one",
-        storage,
-        context: None,
-        buckets: &buckets,
-        lock: &lock,
-        select: &Shaders,
-    };
+    let request = Request { name: "one", storage, context: None, buckets: &buckets, lock: &lock, select: &Shaders };
     let program = plan::assemble(&request)?.program;
     let mut code = Vec::new();
     for kernel in program.kernels.iter() {
@@ -145,8 +138,7 @@ fn trials(device: &Device) -> Vec<Trial> {
     }
     let trial = |name: &str, graphs: fn() -> Vec<Placed>| {
         let device = device.clone();
-        Trial::test(name, move || graphs().iter().try_for_each(|p| equal(&device, p)))
-            .with_ignored_flag(skip)
+        Trial::test(name, move || graphs().iter().try_for_each(|p| equal(&device, p))).with_ignored_flag(skip)
     };
     vec![
         trial("products_of_a_real_prompt", || {
@@ -162,7 +154,13 @@ fn trials(device: &Device) -> Vec<Trial> {
         }),
         trial("ragged_rows_and_columns", || {
             let linear = |m, k, n| placed(nodes::linear(m, k, n, RMS, Some(UnaryOp::Silu), true, true), (0, 0));
-            vec![linear(16, 32, 1), linear(17, 64, 65), linear(255, 160, 130), linear(257, 576, 66), linear(33, 1016, 40)]
+            vec![
+                linear(16, 32, 1),
+                linear(17, 64, 65),
+                linear(255, 160, 130),
+                linear(257, 576, 66),
+                linear(33, 1016, 40),
+            ]
         }),
         trial("projections_of_padded_chunks_write_live_rows_only", || {
             let rope = Some(Rotary { rotary: 64, interleaved: false });
@@ -189,7 +187,9 @@ fn trials(device: &Device) -> Vec<Trial> {
         }),
         trial("attention_over_given_keys", || {
             let mut all = Vec::new();
-            for (rows, h) in [([729, 729], (16, 16, 72)), ([257, 257], (6, 6, 64)), ([50, 50], (4, 2, 16)), ([33, 33], (2, 1, 128))] {
+            for (rows, h) in
+                [([729, 729], (16, 16, 72)), ([257, 257], (6, 6, 64)), ([50, 50], (4, 2, 16)), ([33, 33], (2, 1, 128))]
+            {
                 for mask in [Mask::Full, Mask::Causal, Mask::Window(20), Mask::Given] {
                     all.extend((0..3).map(|form| attention(form, rows, nodes::heads(h.0, h.1, h.2), mask)));
                 }

@@ -156,7 +156,8 @@ fn gelu_is_one_activation_in_its_spellings() {
     let cube = "%x3 = Pow(%x, %three)\n%x4 = Mul(%x3, %c)\n%x5 = Add(%x4, %x)\n%x6 = Mul(%x5, %r)\n%x7 = Tanh(%x6)\n\
                 %x8 = Add(%x7, %one)\n%x9 = Mul(%x, %half)\n%act = Mul(%x9, %x8)";
     let erf = "%x2 = Div(%x, %root)\n%x3 = Erf(%x2)\n%x4 = Add(%x3, %one)\n%x5 = Mul(%x, %x4)\n%act = Mul(%x5, %half)";
-    let halved = "%x2 = Div(%x, %root)\n%x3 = Erf(%x2)\n%x4 = Add(%x3, %one)\n%x5 = Mul(%half, %x4)\n%act = Mul(%x, %x5)";
+    let halved =
+        "%x2 = Div(%x, %root)\n%x3 = Erf(%x2)\n%x4 = Add(%x3, %one)\n%x5 = Mul(%half, %x4)\n%act = Mul(%x, %x5)";
     for (body, name) in [(cube, "GeluTanh"), (erf, "GeluErf"), (halved, "GeluErf")] {
         let text = nodes(&holds(&edited(&[(tanh, body)]), 1e-5));
         assert!(text.contains(&format!("act={name}")), "{text}");
@@ -166,7 +167,10 @@ fn gelu_is_one_activation_in_its_spellings() {
 #[test]
 fn attention_is_found_with_scales_on_queries_and_keys() {
     let split = edited(&[
-        ("%s0 = MatMul(%q, %kt)\n%s = Mul(%s0, %scale)", "%qs = Mul(%q, %r)\n%ks = Mul(%kt, %r)\n%s = MatMul(%qs, %ks)"),
+        (
+            "%s0 = MatMul(%q, %kt)\n%s = Mul(%s0, %scale)",
+            "%qs = Mul(%q, %r)\n%ks = Mul(%kt, %r)\n%s = MatMul(%qs, %ks)",
+        ),
         ("const %r: f32[] = 0.7978846", "const %r: f32[] = 0.70710678"),
         ("%x6 = Mul(%r, %x5)", "%x6 = Mul(%scale, %x5)"),
     ]);
@@ -215,7 +219,10 @@ fn projections_that_others_read_stay_apart() {
 #[test]
 fn heads_of_a_batch_without_an_axis_of_their_own_are_attention_too() {
     let text = edited(&[
-        ("%s0 = MatMul(%q, %kt)", "%q3 = Reshape(%q) shape=[2,8,4]\n%kt3 = Reshape(%kt) shape=[2,4,8]\n%s0 = MatMul(%q3, %kt3)"),
+        (
+            "%s0 = MatMul(%q, %kt)",
+            "%q3 = Reshape(%q) shape=[2,8,4]\n%kt3 = Reshape(%kt) shape=[2,4,8]\n%s0 = MatMul(%q3, %kt3)",
+        ),
         ("%p = Softmax(%s) axis=3", "%p = Softmax(%s) axis=2\n%v3 = Reshape(%v) shape=[2,8,4]"),
         ("%a0 = MatMul(%p, %v)", "%a3 = MatMul(%p, %v3)\n%a0 = Reshape(%a3) shape=[1,2,8,4]"),
     ]);

@@ -251,7 +251,8 @@ fn attention_over_rows_that_hold_heads_side_by_side() {
             let op = Op::RowAttention { heads, scale: 0.3, mask, packed: true };
             one(op, &[vec![floats(1, &[b, s, (q + 2 * kv) * dim])], given].concat(), TIGHT);
         }
-        let (rows, keys) = (floats(1, &[2, 9, q * dim]), [floats(2, &[2, 35, kv * dim]), floats(3, &[2, 35, kv * dim])]);
+        let (rows, keys) =
+            (floats(1, &[2, 9, q * dim]), [floats(2, &[2, 35, kv * dim]), floats(3, &[2, 35, kv * dim])]);
         let op = Op::RowAttention { heads, scale: 0.3, mask: Mask::Full, packed: false };
         one(op, &[vec![rows], keys.to_vec()].concat(), TIGHT);
     }

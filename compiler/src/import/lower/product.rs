@@ -89,7 +89,11 @@ impl Spread {
         let list = |name: &str, count: usize, least: i64| -> Result<Option<Vec<i64>>, Refusal> {
             let Some(given) = call.attrs.ints(name)? else { return Ok(None) };
             let ok = given.len() == count && given.iter().all(|v| (least..1 << 20).contains(v));
-            if ok { Ok(Some(given.to_vec())) } else { Err(invalid(format!("{name} {given:?} does not fit {n} spatial axes"))) }
+            if ok {
+                Ok(Some(given.to_vec()))
+            } else {
+                Err(invalid(format!("{name} {given:?} does not fit {n} spatial axes")))
+            }
         };
         let given = list("kernel_shape", n, 1)?;
         if kernel.contains(&0) || given.is_some_and(|g| g.iter().zip(kernel).any(|(g, k)| *g != *k as i64)) {

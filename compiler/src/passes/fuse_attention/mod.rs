@@ -9,8 +9,8 @@ use super::look::{Found, Look, rewrite, substitute};
 use super::roles::Chunk;
 use crate::error::Result;
 use crate::graph::{BinaryOp, Graph, Heads, Mask, Node, Op, UnaryOp, ValueId};
-use masks::{MASKED, Masks};
 pub(super) use masks::Term;
+use masks::{MASKED, Masks};
 
 pub fn run(graph: &mut Graph, log: &mut Log) -> Result<()> {
     let masks = Masks::new(Chunk::of(graph).ok());

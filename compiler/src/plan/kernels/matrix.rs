@@ -93,8 +93,7 @@ impl Tile {
         let padded = self.padded(k);
         let b = b.define("HALVES", HALVES).matrix("MATRIX", 1).matrix("ROWS", rows(m));
         let b = if padded > k { b.matrix("K_PADDED", padded) } else { b };
-        b
-            .matrix("TILE_M", self.m)
+        b.matrix("TILE_M", self.m)
             .matrix("TILE_N", self.n)
             .matrix("TILE_K", self.k)
             .matrix("PARTS_M", self.parts[0])

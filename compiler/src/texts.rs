@@ -34,7 +34,7 @@ pub fn gather(t: &Text, read: &dyn Fn(&str) -> Result<Vec<u8>>) -> Result<TextFi
     Ok(TextFiles {
         tokenizer: file(&t.tokenizer)?,
         config: optional(&t.tokenizer_config)?.map(|json| if t.chat { json } else { without_template(json) }),
-        template: optional(&t.template.clone().filter(|_| t.chat))?,
+        template: optional(&t.template.clone().filter(|_| t.chat))?.map(unwrapped),
         stops,
         system: t.system.clone(),
     })
@@ -51,6 +51,13 @@ fn without_template(json: Vec<u8>) -> Vec<u8> {
     }
 }
 
+/// A chat template by itself, also out of the `chat_template.json` of models that take pictures.
+fn unwrapped(template: Vec<u8>) -> Vec<u8> {
+    let json: Option<serde_json::Value> = serde_json::from_slice(&template).ok();
+    let inner = json.as_ref().and_then(|j| j.get("chat_template")?.as_str()).map(|s| s.as_bytes().to_vec());
+    inner.unwrap_or(template)
+}
+
 /// `eos_token_id` of a config file: a number or a list.
 pub fn stops(json: &[u8]) -> Option<Vec<u32>> {
     let value: serde_json::Value = serde_json::from_slice(json).ok()?;
@@ -65,6 +72,13 @@ pub fn stops(json: &[u8]) -> Option<Vec<u32>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_template_may_stand_in_a_json_file() {
+        for (file, template) in [("{\"chat_template\": \"{{ x }}\\n\"}", "{{ x }}\n"), ("{{ x }}", "{{ x }}")] {
+            assert_eq!(unwrapped(file.as_bytes().to_vec()), template.as_bytes());
+        }
+    }
 
     #[test]
     fn stops_are_a_number_or_a_list() {

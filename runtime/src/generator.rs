@@ -2,7 +2,7 @@
 //! asks this and no more of a session.
 
 use crate::engine::Counters;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::step::Done;
 
 /// What the token loop asks of a session.
@@ -14,9 +14,33 @@ pub trait Generator {
     /// Appends the tokens of one more submission; the reason once the answer has ended.
     fn advance(&mut self, tokens: &mut Vec<u32>) -> Result<Option<Done>>;
 
+    /// Has the tower look at pixels and keep the picture's rows in a slot. What the cache holds of the picture before is forgotten.
+    fn show(&mut self, slot: u32, pixels: &[f32]) -> Result<()> {
+        let _ = (slot, pixels);
+        Err(Error::usage("this model takes no pictures"))
+    }
+
     /// What crossed the bus so far.
     fn counters(&self) -> Counters {
         Counters::default()
+    }
+}
+
+impl<G: Generator + ?Sized> Generator for &mut G {
+    fn begin(&mut self, ids: &[u32], limit: u32) -> Result<()> {
+        (**self).begin(ids, limit)
+    }
+
+    fn advance(&mut self, tokens: &mut Vec<u32>) -> Result<Option<Done>> {
+        (**self).advance(tokens)
+    }
+
+    fn show(&mut self, slot: u32, pixels: &[f32]) -> Result<()> {
+        (**self).show(slot, pixels)
+    }
+
+    fn counters(&self) -> Counters {
+        (**self).counters()
     }
 }
 

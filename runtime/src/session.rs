@@ -328,6 +328,10 @@ fn ended(stops: &[u32], token: u32, produced: u32, limit: u32, rows: usize, deco
 }
 
 impl Generator for Session {
+    fn show(&mut self, slot: u32, pixels: &[f32]) -> Result<()> {
+        Session::show(self, slot, pixels)
+    }
+
     fn begin(&mut self, ids: &[u32], limit: u32) -> Result<()> {
         self.answer = None;
         self.check(ids)?;

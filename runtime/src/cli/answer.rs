@@ -1,6 +1,7 @@
 //! The default command. In: a prompt or a person. Out: one answer, or a chat. Promise: everything that can be refused without a
 //! device is refused before one is opened.
 
+use super::album::{Album, Shot, no_pictures};
 use super::args::Args;
 use super::chat::{Chat, Lines};
 use super::generate::{End, Request, generate};
@@ -9,7 +10,7 @@ use super::out::{Out, remark_to_person};
 use super::source::{self, Source};
 use crate::error::{Error, Kind, Result};
 use crate::generator::Generator;
-use crate::model::Text;
+use crate::model::{Picture, Text};
 use crate::program::{Decoder, Program};
 use crate::sampling::Sampling;
 use crate::text::Codec;
@@ -19,6 +20,8 @@ pub struct Setting<'a> {
     pub program: &'a Program,
     pub text: Option<&'a Text>,
     pub codec: Option<&'a Codec>,
+    /// What the model makes of pictures, if it takes any.
+    pub picture: Option<&'a Picture>,
     /// None is greedy.
     pub sampling: Option<Sampling>,
 }
@@ -46,12 +49,31 @@ pub fn answer<G: Generator>(
     if setting.codec.is_none() && !args.answer.stop.is_empty() {
         return Err(source::no_tokenizer().at("--stop"));
     }
+    let mut album = Album::new(setting.picture, decoder, setting.codec)?;
+    let shots = shots(album.as_ref(), args)?;
     if source == Source::Chat {
-        return chat(setting, args, open, lines, out);
+        return chat(setting, args, (album, shots), open, lines, out);
     }
-    let ids = source::ids(source, setting.codec, setting.text, &args.prompt)?;
+    let marks = album.as_ref().map(|album| (&album.marks, shots.len()));
+    let ids = source::ids(source, setting.codec, setting.text, &args.prompt, marks)?;
     check_ids(&ids, decoder)?;
-    one_shot(setting, args, &ids, &mut open()?, out)
+    let Some(album) = &mut album else {
+        return one_shot(setting, args, (&ids, &ids), &mut open()?, out);
+    };
+    let seats = album.seats(&shots).map_err(|e| e.at("--image"))?;
+    let placed = album.place(&ids, &seats)?;
+    let mut session = open()?;
+    album.show(&shots, &seats, &mut session)?;
+    one_shot(setting, args, (&ids, &placed), &mut session, out)
+}
+
+/// The pictures that the flags name.
+fn shots(album: Option<&Album>, args: &Args) -> Result<Vec<Shot>> {
+    match album {
+        None if !args.prompt.images.is_empty() => Err(no_pictures("--image")),
+        None => Ok(vec![]),
+        Some(album) => args.prompt.images.iter().map(|path| album.load(path)).collect(),
+    }
 }
 
 fn check_ids(ids: &[u32], decoder: &Decoder) -> Result<()> {
@@ -69,7 +91,14 @@ fn check_ids(ids: &[u32], decoder: &Decoder) -> Result<()> {
     Ok(())
 }
 
-fn one_shot(setting: &Setting, args: &Args, ids: &[u32], session: &mut dyn Generator, out: &mut Out) -> Result<()> {
+/// Answers ids: as they were given, and with rows of pictures placed.
+fn one_shot(
+    setting: &Setting,
+    args: &Args,
+    (given, ids): (&[u32], &[u32]),
+    session: &mut dyn Generator,
+    out: &mut Out,
+) -> Result<()> {
     let answer = &args.answer;
     let as_ids = !answer.json && (answer.ids || setting.codec.is_none());
     let mut first = true;
@@ -90,7 +119,7 @@ fn one_shot(setting: &Setting, args: &Args, ids: &[u32], session: &mut dyn Gener
     let answered = generate(session, setting.codec, &request, &|| answering.asked(), &mut show)?;
     drop(answering);
     match answer.json {
-        true => out.json(&answered.json(&setting.program.name, ids, setting.sampling.as_ref()))?,
+        true => out.json(&answered.json(&setting.program.name, given, setting.sampling.as_ref()))?,
         false => out.text("\n")?,
     }
     remark_to_person(&answered.summary(setting.sampling.as_ref()));
@@ -100,9 +129,10 @@ fn one_shot(setting: &Setting, args: &Args, ids: &[u32], session: &mut dyn Gener
     Ok(())
 }
 
-fn chat<G: Generator>(
-    setting: &Setting,
+fn chat<'a, G: Generator>(
+    setting: &Setting<'a>,
     args: &Args,
+    (album, shots): (Option<Album<'a>>, Vec<Shot>),
     open: impl FnOnce() -> Result<G>,
     lines: impl FnOnce() -> Result<Box<dyn Lines>>,
     out: &mut Out,
@@ -123,11 +153,14 @@ fn chat<G: Generator>(
     let mut session = open()?;
     let mut chat = Chat::new(codec, system, raw, args.answer.limit, &args.answer.stop);
     chat.sampling = setting.sampling;
+    chat.album = album;
+    chat.waiting = shots;
     chat.talk(&mut session, lines()?.as_mut(), out)
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::album;
     use super::super::chat::Line;
     use super::super::script::Script;
     use super::*;
@@ -155,7 +188,7 @@ mod tests {
     fn said(program: &Program, codec: Option<&Codec>, line: &[&str], source: Source) -> Result<String> {
         let args = Args::try_parse_from(std::iter::once(&"toy").chain(line)).unwrap();
         let mut printed = Vec::new();
-        let setting = Setting { program, text: None, codec, sampling: args.sampling()? };
+        let setting = Setting { program, text: None, codec, picture: None, sampling: args.sampling()? };
         let script = || Ok(Script::new(vec![(toy::ids("hi").into_iter().chain([toy::EOS]).collect(), Done::Stop)]));
         answer(&setting, &args, source, script, || Ok(Box::new(NoLines)), &mut Out::new(&mut printed))?;
         Ok(String::from_utf8(printed).unwrap())
@@ -217,6 +250,51 @@ mod tests {
         let program = Program { decoder: None, ..program() };
         let error = said(&program, None, &["x"], text("x")).unwrap_err();
         assert!(error.to_string().contains("toy run --inputs"), "{error}");
+    }
+
+    /// The prompt and the pictures that a command line with pictures gives a session, and what it prints.
+    fn looked(line: &[&str], source: Source) -> Result<(Script, String)> {
+        let args = Args::try_parse_from(std::iter::once(&"toy").chain(line)).unwrap();
+        let program = Program { decoder: Some(album::tests::EYES), ..program() };
+        let codec = toy::codec_with_image(TEMPLATE);
+        let (codec, picture) = (Some(&codec), Some(&album::tests::LAW));
+        let setting = Setting { program: &program, text: None, codec, picture, sampling: None };
+        let mut script = Script::new(vec![(toy::ids("hi"), Done::Stop)]);
+        let mut printed = Vec::new();
+        answer(&setting, &args, source, || Ok(&mut script), || Ok(Box::new(NoLines)), &mut Out::new(&mut printed))?;
+        Ok((script, String::from_utf8(printed).unwrap()))
+    }
+
+    #[test]
+    fn pictures_of_the_command_line_stand_before_the_prompt_or_where_its_ids_say() {
+        let folder = tempfile::tempdir().unwrap();
+        let [a, b] = [5, 6].map(|n| album::tests::dot(folder.path(), n));
+        let (script, _) = looked(&["x", "--image", &a], text("x")).unwrap();
+        assert_eq!(script.prompts, [[123, 300, 301, 125, 120, 59]]);
+        let ids = || Source::Ids(vec![1, 258, 258, 258, 258, 258, 258]);
+        let (script, printed) = looked(&["--json", "--image", &b, "--image", &a, "--image", &b], ids()).unwrap();
+        assert_eq!(
+            (script.prompts, script.shown),
+            (vec![vec![1, 300, 301, 302, 303, 300, 301]], vec![(0, 6.0), (1, 5.0)])
+        );
+        let json: serde_json::Value = serde_json::from_str(&printed).unwrap();
+        assert_eq!(json["prompt_ids"], serde_json::json!([1, 258, 258, 258, 258, 258, 258]));
+        let error = looked(&["--image", &a], ids()).err().unwrap().to_string();
+        assert_eq!(error, "the prompt has 6 image tokens, the pictures give 1 x 2");
+    }
+
+    #[test]
+    fn pictures_that_cannot_be_shown_are_refused_before_a_session_is_opened() {
+        let folder = tempfile::tempdir().unwrap();
+        let pictures = [1, 2, 3].map(|n| album::tests::dot(folder.path(), n));
+        let line: Vec<&str> = pictures.iter().flat_map(|p| ["--image", p]).collect();
+        let error = looked(&line, text("x")).err().unwrap();
+        assert_eq!((error.exit_code(), error.what.as_str()), (2, "--image: 3 pictures are shown, and 2 fit at once"));
+        let error = looked(&["--image", "no/such.png"], text("x")).err().unwrap();
+        assert!(error.exit_code() == 6 && error.what.starts_with("no/such.png: "), "{error}");
+        let codec = toy::codec("", &[]);
+        let error = said(&bytes_program(), Some(&codec), &["x", "--image", "a.png"], text("x")).unwrap_err();
+        assert_eq!(error.to_string(), "--image: this model takes no pictures");
     }
 
     #[test]

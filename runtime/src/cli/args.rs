@@ -55,6 +55,9 @@ pub struct Prompt {
     /// Token ids instead of text, such as 1,2,3; needs no tokenizer
     #[arg(long, value_name = "IDS", group = "source", conflicts_with_all = ["raw", "system"])]
     pub prompt_ids: Option<Ids>,
+    /// A picture before the prompt's text (JPEG, PNG, WebP, or .npy with its pixels as the model takes them); may be repeated
+    #[arg(long = "image", value_name = "FILE")]
+    pub images: Vec<PathBuf>,
     /// System prompt instead of the model's own
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub system: Option<String>,

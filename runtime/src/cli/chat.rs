@@ -1,9 +1,12 @@
-//! Interactive chat. In: lines of a person. Out: answers, with the turns so far as context. Promise: a mistake or a full context
-//! costs a line of advice, never the session.
+//! Interactive chat. In: lines of a person, pictures. Out: answers, with the turns so far as context. Promise: a mistake or a full
+//! context costs a line of advice, never the session.
+
+use std::path::Path;
 
 use rustyline::error::ReadlineError;
 use rustyline::{Behavior, Config, DefaultEditor};
 
+use super::album::{Album, Shot, no_pictures};
 use super::generate::{Answered, Request, generate};
 use super::interrupt;
 use super::out::{Out, remark, remark_to_person};
@@ -17,6 +20,10 @@ const HELP: &str = "\
 /help   show this
 /exit   leave (also Ctrl-D)
 Ctrl-C  end an answer";
+
+const HELP_PICTURES: &str = "\
+/image FILE  show a picture with the next message; may be repeated
+";
 
 /// What came from the person.
 pub enum Line {
@@ -66,6 +73,11 @@ pub struct Chat<'a> {
     /// How the session draws, to be shown.
     pub sampling: Option<Sampling>,
     turns: Vec<Message>,
+    /// Where pictures go, for a model that takes them.
+    pub album: Option<Album<'a>>,
+    /// Pictures of the turns so far, and those for the next message.
+    shots: Vec<Shot>,
+    pub waiting: Vec<Shot>,
 }
 
 impl<'a> Chat<'a> {
@@ -76,7 +88,8 @@ impl<'a> Chat<'a> {
         limit: Option<u32>,
         stop: &'a [String],
     ) -> Chat<'a> {
-        Chat { codec, system, raw, limit, stop, sampling: None, turns: Vec::new() }
+        let (turns, shots, waiting) = (Vec::new(), Vec::new(), Vec::new());
+        Chat { codec, system, raw, limit, stop, sampling: None, turns, album: None, shots, waiting }
     }
 
     /// Until the person leaves. Errors of one turn are told and the turn is taken back; a lost device or stdout ends it.
@@ -91,10 +104,17 @@ impl<'a> Chat<'a> {
             match text.trim() {
                 "" => {}
                 "/exit" | "/quit" => return Ok(()),
+                "/help" if self.album.is_some() => remark(&format!("{HELP_PICTURES}{HELP}")),
                 "/help" => remark(HELP),
                 "/reset" => {
                     self.turns.clear();
+                    self.shots.clear();
+                    self.waiting.clear();
                     remark("The turns so far are forgotten.");
+                }
+                command if command.split_whitespace().next() == Some("/image") => {
+                    let shot = self.image(command.trim_start_matches("/image").trim());
+                    shot.map_or_else(|e| remark(&e.to_string()), |shot| self.waiting.push(shot));
                 }
                 command if command.starts_with('/') => remark(&format!("{command}: no such command; /help lists them")),
                 message => match self.turn(message, session, out) {
@@ -111,19 +131,50 @@ impl<'a> Chat<'a> {
         }
     }
 
+    /// Reads a picture for the next message. Terminals put quotes around what is dropped on them.
+    fn image(&self, file: &str) -> Result<Shot> {
+        let album = self.album.as_ref().ok_or_else(|| no_pictures("/image"))?;
+        let quoted = ['"', '\''].iter().find_map(|&q| file.strip_prefix(q)?.strip_suffix(q));
+        match quoted.unwrap_or(file) {
+            "" => Err(Error::usage("/image FILE shows a picture with the next message")),
+            file => album.load(Path::new(file)),
+        }
+    }
+
     /// One message and its answer; both become part of the context unless there was an error.
     fn turn(&mut self, message: &str, session: &mut dyn Generator, out: &mut Out) -> Result<Answered> {
-        let ids = if self.raw {
-            self.codec.raw(message)?
+        let earlier = if self.raw { 0 } else { self.shots.len() };
+        self.shots.truncate(earlier);
+        self.shots.append(&mut self.waiting);
+        let said = Message { pictures: self.shots.len() - earlier, ..Message::user(message) };
+        let answered = self.answer(said, session, out);
+        if answered.is_err() {
+            self.turns.pop_if(|m| m.role == "user");
+            self.shots.truncate(earlier);
+        }
+        answered
+    }
+
+    fn answer(&mut self, said: Message, session: &mut dyn Generator, out: &mut Out) -> Result<Answered> {
+        let mut ids = if self.raw {
+            match &self.album {
+                Some(album) => self.codec.raw_with(&said.content, said.pictures, &album.marks)?,
+                None => self.codec.raw(&said.content)?,
+            }
         } else {
-            self.turns.push(Message::user(message));
-            self.prompt().inspect_err(|_| self.take_back())?
+            self.turns.push(said);
+            self.prompt()?
         };
+        if let Some(album) = &mut self.album {
+            let hint = "/reset forgets those of earlier messages";
+            let seats = album.seats(&self.shots).map_err(|e| e.hint(hint))?;
+            ids = album.place(&ids, &seats)?;
+            album.show(&self.shots, &seats, session)?;
+        }
         let answering = interrupt::answering();
         let request = Request { ids: &ids, limit: self.limit, stop: self.stop };
         let mut show = |_: &[u32], text: &str| out.text(text);
-        let answered = generate(session, Some(self.codec), &request, &|| answering.asked(), &mut show);
-        let answered = answered.inspect_err(|_| self.take_back())?;
+        let answered = generate(session, Some(self.codec), &request, &|| answering.asked(), &mut show)?;
         out.text("\n")?;
         if !self.raw {
             self.turns.push(Message::assistant(answered.text.clone()));
@@ -131,19 +182,19 @@ impl<'a> Chat<'a> {
         Ok(answered)
     }
 
-    fn take_back(&mut self) {
-        self.turns.pop_if(|m| m.role == "user");
-    }
-
     fn prompt(&self) -> Result<Vec<u32>> {
         let system = self.system.map(Message::system);
         let messages: Vec<Message> = system.into_iter().chain(self.turns.iter().cloned()).collect();
-        self.codec.chat(&messages)
+        match &self.album {
+            Some(album) => self.codec.chat_with(&messages, &album.marks),
+            None => self.codec.chat(&messages),
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::album;
     use super::super::script::Script;
     use super::*;
     use crate::step::Done;
@@ -201,6 +252,42 @@ mod tests {
         let mut script = Script::new(vec![answer("1"), answer("2")]);
         let (_, prompts) = talk(&mut script, None, true, &["a", "b"]);
         assert_eq!(prompts, ["a", "b"]);
+    }
+
+    #[test]
+    fn pictures_stand_before_the_next_message_and_in_later_prompts() {
+        let folder = tempfile::tempdir().unwrap();
+        let line = |n: u8| &*format!("/image {}", album::tests::dot(folder.path(), n)).leak();
+        let codec = toy::codec_with_image(TEMPLATE);
+        let album = Album::new(Some(&album::tests::LAW), &album::tests::EYES, Some(&codec)).unwrap();
+        let mut script = Script::new(["1", "2", "3", "4"].map(answer).into());
+        let lines = [line(7), "hi", "more", line(8), line(9), "too many", line(8), "both", "/reset", line(8), "again"];
+        let mut chat = Chat::new(&codec, None, false, None, &[]);
+        chat.album = album;
+        chat.talk(&mut script, &mut Typed(lines.into()), &mut Out::new(&mut Vec::new())).unwrap();
+        // Rows of slot 0 are 300 and 301, those of slot 1 302 and 303.
+        let shown = |ids: &Vec<u32>| -> String {
+            ids.iter().map(|id| if *id < 256 { char::from(*id as u8).into() } else { format!("<{id}>") }).collect()
+        };
+        let prompts: Vec<String> = script.prompts.iter().map(shown).collect();
+        let first = "u:{<300><301>}hi;";
+        assert_eq!(
+            prompts,
+            [
+                first.to_owned(),
+                format!("{first}a:1;u:more;"),
+                format!("{first}a:1;u:more;a:2;u:{{<302><303>}}both;"),
+                "u:{<302><303>}again;".to_owned(),
+            ]
+        );
+        assert_eq!(script.shown, [(0, 7.0), (1, 8.0)], "the same picture again, and a refusal, are no look");
+    }
+
+    #[test]
+    fn a_picture_that_cannot_be_shown_costs_a_line_of_advice() {
+        let mut script = Script::new(vec![answer("yo")]);
+        let (printed, prompts) = talk(&mut script, None, false, &["/image x.png", "/image", "hi"]);
+        assert_eq!((printed.as_str(), prompts), ("yo\n", vec!["u:hi;".to_owned()]));
     }
 
     #[test]

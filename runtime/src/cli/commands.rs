@@ -177,7 +177,8 @@ impl Call<'_> {
 
     pub fn info(&self, options: &args::Info, out: &mut Out) -> Result<()> {
         let device = open::device(self.flags);
-        let info = Info::new(self.setting.program, &self.model.card, self.stops().to_vec(), device);
+        let mut info = Info::new(self.setting.program, &self.model.card, self.stops().to_vec(), device);
+        info.picture = self.setting.picture;
         if options.json { out.json(&info.json()) } else { out.text(&info.text()) }
     }
 

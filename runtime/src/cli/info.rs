@@ -3,12 +3,13 @@
 
 use serde_json::{Value, json};
 
+use super::album::Album;
 use crate::cost;
 use crate::device::{self, Limits};
 use crate::error::Result;
 use crate::layout::{MemoryPlan, memory_plan};
 use crate::memory::human;
-use crate::model::Card;
+use crate::model::{Card, Picture};
 use crate::program::{Part, Program};
 
 /// A limit of the device against what the program asks of it.
@@ -50,6 +51,7 @@ pub struct Info<'a> {
     pub program: &'a Program,
     pub card: &'a Card,
     pub stops: Vec<u32>,
+    pub picture: Option<&'a Picture>,
     pub found: Result<(device::Info, Limits, MemoryPlan)>,
 }
 
@@ -59,7 +61,7 @@ impl<'a> Info<'a> {
             let plan = memory_plan(program, device.limits())?;
             Ok((device.info().clone(), device.limits().clone(), plan))
         });
-        Info { program, card, stops, found }
+        Info { program, card, stops, picture: None, found }
     }
 
     pub fn text(&self) -> String {
@@ -82,6 +84,9 @@ impl<'a> Info<'a> {
             line("context", format!("{} tokens; a prompt goes in chunks of {chunk}", d.context));
             line("vocabulary", d.vocab.to_string());
             line("stop ids", self.stops.iter().map(u32::to_string).collect::<Vec<_>>().join(" "));
+            if let (Some(law), Some(pictures)) = (self.picture, &d.pictures) {
+                line("pictures", Album::about(law, pictures));
+            }
             line("cache a token", format!("{}, {}", human(cost::cache_row_bytes(program)), cost::cache_type(program)));
         }
         for bucket in program.buckets.iter() {
@@ -157,6 +162,11 @@ impl<'a> Info<'a> {
         if let Some(d) = &program.decoder {
             out["context"] = json!(d.context);
             out["vocabulary"] = json!(d.vocab);
+            if let (Some(law), Some(pictures)) = (self.picture, &d.pictures) {
+                let size = [law.height, law.width];
+                out["pictures"] =
+                    json!({"at_once": pictures.slots, "rows": pictures.rows, "size": size, "resample": law.resample});
+            }
         }
         match &self.found {
             Err(error) => out["device_error"] = json!(error.to_string()),
@@ -218,7 +228,13 @@ mod tests {
         let program = cost::tests::toy();
         let plan = memory_plan(&program, &limits()).unwrap();
         let small = Limits { push_bytes: 8, ..limits() };
-        let info = Info { program: &program, card: &CARD, stops: vec![2, 5], found: Ok((device(), small, plan)) };
+        let info = Info {
+            program: &program,
+            card: &CARD,
+            stops: vec![2, 5],
+            picture: None,
+            found: Ok((device(), small, plan)),
+        };
         let text = info.text();
         for line in [
             "toy: A toy",
@@ -243,7 +259,7 @@ mod tests {
     fn without_a_device_the_card_is_still_shown() {
         let program = cost::tests::toy();
         let found = Err(Error::other("no Vulkan loader"));
-        let info = Info { program: &program, card: &CARD, stops: vec![], found };
+        let info = Info { program: &program, card: &CARD, stops: vec![], picture: None, found };
         let text = info.text();
         assert!(text.contains("made here") && text.ends_with("device\n  none fits: no Vulkan loader\n"), "{text}");
         assert_eq!(info.json()["device_error"], "no Vulkan loader");

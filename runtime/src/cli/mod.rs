@@ -1,6 +1,7 @@
 //! The executable's command line. In: a model and the arguments. Out: answers on stdout, remarks on stderr, an exit code. Promise:
 //! every failure is one line that says what to do, and none is a panic.
 
+mod album;
 mod answer;
 pub mod args;
 mod chat;
@@ -64,7 +65,8 @@ fn execute(model: &Model, program: &crate::program::Program, args: &Args) -> Res
         return commands::list_devices(&mut out);
     }
     let codec = model.text.as_ref().map(Codec::new).transpose()?;
-    let setting = Setting { program, text: model.text.as_ref(), codec: codec.as_ref(), sampling };
+    let (text, picture, codec) = (model.text.as_ref(), model.picture.as_ref(), codec.as_ref());
+    let setting = Setting { program, text, codec, picture, sampling };
     let call = Call { model, setting, flags: &args.engine };
     match &args.command {
         Some(Command::Bench(options)) => call.bench(options, &mut out),

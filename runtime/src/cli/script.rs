@@ -12,6 +12,8 @@ pub struct Script {
     pub per_submission: usize,
     pub context: usize,
     pub prompts: Vec<Vec<u32>>,
+    /// Slots in which pictures were shown, and the first value of each.
+    pub shown: Vec<(u32, f32)>,
     pub submissions: usize,
 }
 
@@ -24,6 +26,7 @@ impl Script {
             per_submission: 3,
             context: 1024,
             prompts: Vec::new(),
+            shown: Vec::new(),
             submissions: 0,
         }
     }
@@ -38,6 +41,11 @@ impl Generator for Script {
         self.now = (tokens.into_iter(), done);
         self.limit = limit as usize;
         self.prompts.push(ids.to_vec());
+        Ok(())
+    }
+
+    fn show(&mut self, slot: u32, pixels: &[f32]) -> Result<()> {
+        self.shown.push((slot, pixels[0]));
         Ok(())
     }
 

@@ -7,7 +7,7 @@ use std::path::Path;
 use super::args::Prompt;
 use crate::error::{Error, Result};
 use crate::model::Text;
-use crate::text::{Codec, Message};
+use crate::text::{Codec, Marks, Message};
 
 #[derive(Debug, PartialEq, Eq)]
 pub enum Source {
@@ -54,8 +54,15 @@ fn read(from: &mut dyn Read, place: &str) -> Result<String> {
     Ok(text)
 }
 
-/// The prompt's ids: as a first chat turn, or as it stands with `--raw` and for models without a template.
-pub fn ids(source: Source, codec: Option<&Codec>, model: Option<&Text>, prompt: &Prompt) -> Result<Vec<u32>> {
+/// The prompt's ids: as a first chat turn, or as it stands with `--raw` and for models without a template. A model that takes pictures
+/// has marks for them, and so many of them here.
+pub fn ids(
+    source: Source,
+    codec: Option<&Codec>,
+    model: Option<&Text>,
+    prompt: &Prompt,
+    pictures: Option<(&Marks, usize)>,
+) -> Result<Vec<u32>> {
     let text = match source {
         Source::Ids(ids) => return Ok(ids),
         Source::Text(text) => text,
@@ -66,11 +73,18 @@ pub fn ids(source: Source, codec: Option<&Codec>, model: Option<&Text>, prompt: 
         if prompt.system.is_some() {
             return Err(Error::usage("this model has no chat template to put it in").at("--system"));
         }
-        return codec.raw(&text);
+        return match pictures {
+            Some((marks, count)) => codec.raw_with(&text, count, marks),
+            None => codec.raw(&text),
+        };
     }
     let system = prompt.system.as_deref().or(model.and_then(|m| m.system));
-    let turns: Vec<Message> = system.map(Message::system).into_iter().chain([Message::user(text)]).collect();
-    codec.chat(&turns)
+    let turn = Message { pictures: pictures.map_or(0, |(_, count)| count), ..Message::user(text) };
+    let turns: Vec<Message> = system.map(Message::system).into_iter().chain([turn]).collect();
+    match pictures {
+        Some((marks, _)) => codec.chat_with(&turns, marks),
+        None => codec.chat(&turns),
+    }
 }
 
 pub fn no_tokenizer() -> Error {
@@ -121,8 +135,8 @@ mod tests {
     fn ids_need_no_tokenizer_and_text_does() {
         let prompt = Prompt { prompt_ids: Some(Ids(vec![4, 5])), ..Prompt::default() };
         let source = from(Prompt { prompt_ids: Some(Ids(vec![4, 5])), ..Prompt::default() }, b"", true).unwrap();
-        assert_eq!(ids(source, None, None, &prompt).unwrap(), [4, 5]);
-        let error = ids(text("a"), None, None, &Prompt::default()).unwrap_err();
+        assert_eq!(ids(source, None, None, &prompt, None).unwrap(), [4, 5]);
+        let error = ids(text("a"), None, None, &Prompt::default(), None).unwrap_err();
         assert!(error.to_string().contains("--prompt-ids"), "{error}");
     }
 
@@ -132,8 +146,9 @@ mod tests {
     fn a_given_system_prompt_goes_before_the_models_own() {
         let codec = toy::codec(TEMPLATE, &[]);
         let model = Text { tokenizer: b"", config: "", template: None, stops: &[], system: Some("own") };
-        let said =
-            |prompt: &Prompt| codec.decode(&ids(text("hi"), Some(&codec), Some(&model), prompt).unwrap()).unwrap();
+        let said = |prompt: &Prompt| {
+            codec.decode(&ids(text("hi"), Some(&codec), Some(&model), prompt, None).unwrap()).unwrap()
+        };
         assert_eq!(said(&Prompt::default()), "s:own;u:hi;");
         assert_eq!(said(&Prompt { system: Some("given".into()), ..Prompt::default() }), "s:given;u:hi;");
         assert_eq!(said(&Prompt { raw: true, ..Prompt::default() }), "hi");
@@ -142,8 +157,8 @@ mod tests {
     #[test]
     fn a_base_model_completes_the_text_and_refuses_a_system_prompt() {
         let codec = toy::codec("", &[]);
-        assert_eq!(ids(text("hi"), Some(&codec), None, &Prompt::default()).unwrap(), toy::ids("hi"));
+        assert_eq!(ids(text("hi"), Some(&codec), None, &Prompt::default(), None).unwrap(), toy::ids("hi"));
         let prompt = Prompt { system: Some("s".into()), ..Prompt::default() };
-        assert!(ids(text("hi"), Some(&codec), None, &prompt).unwrap_err().to_string().starts_with("--system: "));
+        assert!(ids(text("hi"), Some(&codec), None, &prompt, None).unwrap_err().to_string().starts_with("--system: "));
     }
 }

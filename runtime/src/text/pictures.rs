@@ -43,6 +43,10 @@ impl Marks {
 
     /// A message whose pictures are parts for the template (`shown`), or marks in its text: those it has already, else in front.
     pub(super) fn placed(&self, message: &Message, shown: bool) -> Message {
+        // An answer may have named the token.
+        if message.role == "assistant" {
+            return Message { content: message.content.replace(&self.text, ""), ..message.clone() };
+        }
         let own = message.content.contains(&self.text);
         if message.pictures == 0 || shown && !own {
             return message.clone();
@@ -166,6 +170,8 @@ mod tests {
         for template in [PLAIN, BOTH, PARTS] {
             let text = chat(template, &[user("is <image> like <image>?", 2)]).unwrap();
             assert!(text.contains("is {**} like {**}?"), "{text}");
+            let answered = [user("a", 1), Message::assistant("an <image>"), user("b", 0)];
+            assert_eq!(chat(template, &answered).unwrap().matches('*').count(), 2, "an answer shows none");
         }
         let error = chat(PARTS, &[user("is <image> like <image>?", 1)]).unwrap_err().to_string();
         assert_eq!(error, "the prompt shows 2 pictures (<image>), and 1 are given");

@@ -12,6 +12,7 @@ use crate::generator::Generator;
 use crate::host::{self, HostMemory};
 use crate::ledger::Allocated;
 use crate::program::{Part, Program};
+use crate::session::Session;
 
 /// What to measure, in tokens.
 #[derive(Clone, Debug)]
@@ -114,6 +115,26 @@ pub fn measure(
         rows.push(Row { test, tokens, times, cost, bus, host: host::memory() });
     }
     Ok(rows)
+}
+
+/// A picture through its tower, pixels on their way to the device included; none where the program looks at none. Its tokens are the
+/// picture's rows.
+pub fn picture(session: &mut Session, repetitions: u32, told: &mut dyn FnMut(&str)) -> Result<Option<Row>> {
+    let Some(pictures) = session.pictures() else { return Ok(None) };
+    let program = session.engine().program();
+    let Some(tower) = program.buckets.get(pictures.bucket as usize) else { return Ok(None) };
+    let values = tower.inputs.iter().map(|p| p.bytes() / 4).sum::<u64>() as usize;
+    let cost = cost::run(program, tower, Part::Whole);
+    told("picture");
+    let mut run = |i: u32| {
+        let pixels = vec![0.01 * i as f32; values];
+        let (before, start) = (session.counters(), Instant::now());
+        session.show(0, &pixels)?;
+        let time = start.elapsed();
+        Ok((time, Bus::since(before, session.counters())))
+    };
+    let (times, bus) = repeat(repetitions, &mut run)?;
+    Ok(Some(Row { test: "picture".into(), tokens: pictures.rows, times, cost, bus, host: host::memory() }))
 }
 
 fn fits(prompt: u32, answer: u32, context: u32) -> Result<()> {

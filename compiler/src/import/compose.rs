@@ -1,8 +1,9 @@
 //! Several graphs as one. In: imported graphs in the order in which they run, and which output goes into which input. Out: one graph.
-//! Promise: an edge joins equal types; what is left open, ambiguous or unconnected is an error that lists what there is.
+//! Promise: an edge joins equal shapes, and floats of different width by a cast; what is open, ambiguous or unconnected is an error that
+//! lists what there is.
 
 use crate::error::{Error, Result};
-use crate::graph::{Data, Def, Graph, Node, Output, Ty, ValueId};
+use crate::graph::{Data, Def, Graph, Node, Op, Output, Ty, ValueId};
 use std::collections::BTreeMap;
 
 /// A graph under the manifest's name for it.
@@ -111,7 +112,7 @@ fn merge(
             Def::Input if graph.inputs.contains(&ValueId(i as u32)) => {
                 let wanted = edges.get(&value.name).unwrap_or(&value.name);
                 match source(given, wanted, names).map_err(|e| e.at(format!("input '{}' of '{name}'", value.name)))? {
-                    Some(from) => edge(out, from, (&value.name, &value.ty), &name)?,
+                    Some(from) => edge(out, (&from.name, from.value), (&value.name, &value.ty), &name)?,
                     None => open(out, (&value.name, value.ty), &name)?,
                 }
             }
@@ -152,12 +153,17 @@ fn source<'a>(given: &'a mut [Given], wanted: &str, names: &[String]) -> Result<
     }
 }
 
-fn edge(out: &Graph, from: &Given, (name, ty): (&str, &Ty), part: &str) -> Result<ValueId> {
-    let have = out.ty(from.value);
+fn edge(out: &mut Graph, (given, value): (&str, ValueId), (name, ty): (&str, &Ty), part: &str) -> Result<ValueId> {
+    let have = out.ty(value);
     if have == ty {
-        return Ok(from.value);
+        return Ok(value);
     }
-    let what = format!("'{}' is {have}, and '{name}' of '{part}' takes {ty}", from.name);
+    // Exports keep embeddings in one type and layers in another; the host between them would convert.
+    if have.shape == ty.shape && have.dtype.is_float() && ty.dtype.is_float() {
+        let label = format!("{part}/{name}");
+        return Ok(out.push(Op::Cast { to: ty.dtype }, &[Some(value)], &label)?[0]);
+    }
+    let what = format!("'{given}' is {have}, and '{name}' of '{part}' takes {ty}");
     Err(failed(what).hint("give the graphs the same dimensions in the manifest, or export them with the same types"))
 }
 
@@ -240,6 +246,15 @@ mod tests {
         let names = |list: Vec<&str>| list.join(" ");
         assert_eq!(names(graph.inputs.iter().map(|v| graph.value(*v).name.as_str()).collect()), "ids");
         assert_eq!(names(graph.outputs.iter().map(|o| o.name.as_str()).collect()), "y");
+    }
+
+    #[test]
+    fn floats_of_another_width_are_cast_on_the_way() {
+        let wide = EMBED.replace("f32", "f16");
+        let graph = compose(vec![part("embed", &wide), part("head", HEAD)], &edges(&[("x", "rows")]), Keep::Last).unwrap();
+        verify(&graph.graph).unwrap();
+        let cast = graph.graph.nodes.iter().find(|n| matches!(n.op, Op::Cast { .. })).unwrap();
+        assert_eq!((cast.name.as_str(), cast.input(0)), ("head/x", graph.edges.first().copied()));
     }
 
     #[test]

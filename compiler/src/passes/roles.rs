@@ -102,7 +102,9 @@ pub struct Chunk {
 impl Chunk {
     pub fn of(graph: &Graph) -> Result<Chunk> {
         let typed = |role| input(graph, role).map(|v| (v, graph.ty(v).clone()));
-        let past = growing_caches(graph).into_iter().next().or(graph.states.first().map(|s| s.input));
+        // Rows of pictures are a state that a decoder only reads.
+        let kept = || graph.states.iter().find(|s| s.output != s.input).map(|s| s.input);
+        let past = growing_caches(graph).into_iter().next().or_else(kept);
         let lead = input(graph, TOKENS).or_else(|| input(graph, EMBEDS));
         let (Some(past), Some(lead)) = (past, lead) else {
             return Err(Error::new("passes", "the decoder has neither token ids nor embeddings as input"));

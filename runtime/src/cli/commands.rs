@@ -76,7 +76,8 @@ impl Call<'_> {
         let args::Bench { depth, repetitions, .. } = *options;
         let (prompt, generate) = (options.prompt.clone(), options.generate.clone());
         let lengths = bench::Lengths { prompt, generate, depth, repetitions };
-        let rows = bench::measure(&mut session, self.setting.program, self.part(), &lengths, &mut told)?;
+        let mut rows = bench::measure(&mut session, self.setting.program, self.part(), &lengths, &mut told)?;
+        rows.extend(bench::picture(&mut session, repetitions, &mut told)?);
         let model = &self.setting.program.name;
         let head = bench::Head { model, precision: self.model.card.precision, device: &device, memory };
         out.line(&bench::print(&head, &rows, options.output))
@@ -188,19 +189,14 @@ impl Call<'_> {
         if let Some(decoder) = &program.decoder {
             let ids: Vec<u32> = (0..options.prompt).map(|i| (i * 7919 + 1) % decoder.vocab.max(1)).collect();
             let name = |bucket: u32| program.buckets.get(bucket as usize).map_or("", |b| b.name.as_ref());
-            let (prefill, decode) = self.session(false, true)?.profile(&ids, options.tokens)?;
+            let mut session = self.session(false, true)?;
+            let (prefill, decode) = session.profile(&ids, options.tokens)?;
             all.push(Runs { bucket: name(decoder.prefill), runs: vec![prefill] });
             all.push(Runs { bucket: name(decoder.decode), runs: decode });
+            all.extend(profile_ports(program, session.engine(), options.tokens)?);
         } else {
             let mut engine = open::engine(self.model, program.clone(), self.flags, true)?;
-            for (i, bucket) in program.buckets.iter().enumerate() {
-                let mut runs = Vec::new();
-                for _ in 0..options.tokens {
-                    engine.run(i as u32, Part::Whole)?;
-                    runs.push(engine.timings(i as u32, Part::Whole)?);
-                }
-                all.push(Runs { bucket: &bucket.name, runs });
-            }
+            all = profile_ports(program, &mut engine, options.tokens)?;
         }
         if let Some(path) = &options.trace {
             let text = super::profile::trace(&all).to_string();
@@ -225,6 +221,20 @@ impl Call<'_> {
         let outputs = engine.run_raw(bucket as u32, &named)?;
         npz::write(&options.outputs, &outputs)
     }
+}
+
+/// Times of the buckets that have ports, on whatever these hold.
+fn profile_ports<'a>(program: &'a Program, engine: &mut Engine, times: u32) -> Result<Vec<Runs<'a>>> {
+    let mut all = Vec::new();
+    for (i, bucket) in program.buckets.iter().enumerate().filter(|(_, b)| !b.outputs.is_empty()) {
+        let mut runs = Vec::new();
+        for _ in 0..times {
+            engine.run(i as u32, Part::Whole)?;
+            runs.push(engine.timings(i as u32, Part::Whole)?);
+        }
+        all.push(Runs { bucket: &bucket.name, runs });
+    }
+    Ok(all)
 }
 
 /// The bucket that is meant: the one of that name, else the first, of those that have ports.

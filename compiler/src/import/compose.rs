@@ -251,7 +251,8 @@ mod tests {
     #[test]
     fn floats_of_another_width_are_cast_on_the_way() {
         let wide = EMBED.replace("f32", "f16");
-        let graph = compose(vec![part("embed", &wide), part("head", HEAD)], &edges(&[("x", "rows")]), Keep::Last).unwrap();
+        let graph =
+            compose(vec![part("embed", &wide), part("head", HEAD)], &edges(&[("x", "rows")]), Keep::Last).unwrap();
         verify(&graph.graph).unwrap();
         let cast = graph.graph.nodes.iter().find(|n| matches!(n.op, Op::Cast { .. })).unwrap();
         assert_eq!((cast.name.as_str(), cast.input(0)), ("head/x", graph.edges.first().copied()));

@@ -64,10 +64,16 @@ fn edges_that_do_not_join_are_refused_with_what_there_is() {
     let manifest = fs::read_to_string(&path).unwrap();
     let list = "graph = [\"embed\", \"decoder\"]";
     for (graphs, expect) in [
-        ("graph = [\"vision\", \"decoder\"]", "nothing of 'vision' goes into the graphs after it: it gives image_embeds f32[1,4,64]"),
+        (
+            "graph = [\"vision\", \"decoder\"]",
+            "nothing of 'vision' goes into the graphs after it: it gives image_embeds f32[1,4,64]",
+        ),
         ("graph = [\"decoder\", \"embed\"]", "nothing of 'decoder' goes into the graphs after it"),
         ("graph = [\"vision\", \"decoder\"]\nedges = { inputs_embeds = \"image_embeds\" }", "no input is token ids"),
-        ("graph = [\"embed\", \"decoder\"]\nedges = { inputs_embed = \"inputs_embeds\" }", "no later graph has an input 'inputs_embed'"),
+        (
+            "graph = [\"embed\", \"decoder\"]\nedges = { inputs_embed = \"inputs_embeds\" }",
+            "no later graph has an input 'inputs_embed'",
+        ),
     ] {
         fs::write(&path, manifest.replacen(list, graphs, 1)).unwrap();
         let said = refusal(dir.path(), &["compile", "vlm"]);

@@ -35,7 +35,8 @@ const ROWS: u32 = 4;
 /// The job of the program with a prompt's chunks of `rows`.
 fn job(model: Model, rows: usize, precision: Precision) -> Job {
     let (project, dir) = (super::project(), tempfile::tempdir().unwrap());
-    let (text, manifest) = (std::fs::read_to_string(project.join(TINY.folder).join("model.toml")), dir.path().join("model.toml"));
+    let (text, manifest) =
+        (std::fs::read_to_string(project.join(TINY.folder).join("model.toml")), dir.path().join("model.toml"));
     let chunk = "rows = 4\n";
     let text = text.unwrap();
     assert!(text.contains(chunk));
@@ -159,7 +160,11 @@ fn weights_in_fewer_bits_give_nearly_the_same() {
         let plan = planned_as(TINY, 4, precision);
         let lookups = plan.program.kernels.iter().filter(|k| k.defines.iter().any(|(name, _)| name == "PICTURES"));
         let sources: Vec<&str> = lookups.map(|k| &*k.source).collect();
-        assert_eq!(sources, ["gather_rows.comp", "gather_rows.comp"], "{precision:?}: a chunk's and a token's, in one dispatch each");
+        assert_eq!(
+            sources,
+            ["gather_rows.comp", "gather_rows.comp"],
+            "{precision:?}: a chunk's and a token's, in one dispatch each"
+        );
         let mut session = session_of(plan);
         session.show(0, &reference.pixels()).unwrap();
         let logits = session.prompt_logits(&reference.prompt(0)).unwrap();

@@ -77,9 +77,9 @@ def timed(what: str, work):
     return result
 
 
-def verdict(a, pool: str, npz: str) -> dict:
-    command = [a.program, "verify", "--golden", npz, "--json", "--weights", "other:" + pool]
-    done = subprocess.run(command + a.flags.split(), stdout=subprocess.PIPE, text=True)
+def verdict(program: str, pool: str, npz: str, flags: str) -> dict:
+    command = [program, "verify", "--golden", npz, "--json", "--weights", "other:" + pool]
+    done = subprocess.run(command + flags.split(), stdout=subprocess.PIPE, text=True)
     if done.returncode not in (0, 9):
         raise SystemExit(f"acceptance: {' '.join(command)}: exit code {done.returncode}")
     return json.loads(done.stdout)
@@ -110,7 +110,7 @@ def one_seed(a, seed: int, folder: Path) -> bool:
         from dequantise import dequantise
         timed(f"seed {seed}, dequantised", lambda: dequantise(model, pool, read))
     timed(f"seed {seed}, reference", lambda: reference(read, npz, a.prompts, a.steps, seed, a.threads))
-    report = timed(f"seed {seed}, program", lambda: verdict(a, pool, npz))
+    report = timed(f"seed {seed}, program", lambda: verdict(a.program, pool, npz, a.flags))
     show(seed, report)
     return report["passed"]
 
@@ -172,4 +172,5 @@ def main() -> None:
     a.fn(a)
 
 
-main()
+if __name__ == "__main__":
+    main()

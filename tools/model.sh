@@ -31,6 +31,26 @@ prepare() {
 }
 [ -n "${onnx:-}${from:-}" ] || prepare "$name"
 
+# Graphs that the model's export.py, or that of the model it extends, writes beside the downloaded files: in an environment of its own,
+# as it needs torch.
+export_graphs() {
+  local home=models/$1 parent cache=.cache/models/$1
+  if [ ! -e "$home/export.py" ]; then
+    parent=$(sed -n 's/^extends *= *"\([^"]*\)".*/\1/p' "$home/model.toml" 2>/dev/null | head -n 1)
+    [ -z "$parent" ] || [ "${2:-0}" -ge 9 ] || export_graphs "$parent" $((${2:-0} + 1))
+    return
+  fi
+  [ -e "$cache/decoder.onnx" ] && return
+  if [ ! -x .cache/export/bin/python ] || ! cmp -s "$home/requirements.txt" .cache/export/requirements.txt; then
+    say "installing what $home/export.py needs into .cache/export"
+    python3 -m venv .cache/export
+    .cache/export/bin/pip install --quiet -r "$home/requirements.txt"
+    cp "$home/requirements.txt" .cache/export/
+  fi
+  say "exporting the graphs"
+  .cache/export/bin/python "$home/export.py" --from "$cache" --out "$cache"
+}
+
 # Always the whole workspace: another selection of packages would resolve other features and build dependencies again.
 say "building the compiler"
 cargo build --locked "${quiet[@]}" --profile "$profile" --workspace
@@ -42,7 +62,10 @@ if [ -n "${from:-}" ]; then
   say "step 1 of 2: onnxcast quantize $source --name $name $*"
   bin/onnxcast quantize "$source" --name "$name" "$@"
 else
-  [ -n "${onnx:-}" ] || bin/onnxcast fetch "$name"  # what [sources] of the manifest names and the cache lacks
+  if [ -z "${onnx:-}" ]; then
+    bin/onnxcast fetch "$name"  # what [sources] of the manifest names and the cache lacks
+    export_graphs "$name"
+  fi
   say "step 1 of 2: onnxcast compile $name ${options[*]}"
   bin/onnxcast compile "$name" "${options[@]}"
 fi

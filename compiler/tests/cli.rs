@@ -341,6 +341,37 @@ fn support_fails_where_a_node_is_not_covered() {
 }
 
 #[test]
+fn support_of_a_model_counts_by_bucket_and_graph() {
+    let text = stdout(&onnxcast(&tree(), &["support", "smolvlm2"]).success());
+    let rows: Vec<Vec<&str>> = text.lines().map(|line| line.split_whitespace().take(4).collect()).collect();
+    assert_eq!(rows[1..6], [
+        ["vision", "vision", "1286", "0"],
+        ["prefill", "embed", "1", "0"],
+        ["prefill", "decoder", "3043", "0"],
+        ["decode", "embed", "1", "0"],
+        ["decode", "decoder", "3043", "0"],
+    ]);
+    assert!(text.ends_with("7374 nodes, 0 unsupported, all on the GPU\n"), "{text}");
+    let json = stdout(&onnxcast(&tree(), &["support", "smolvlm2", "--json"]).success());
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json["supported"], true);
+    assert!(json["graphs"][4]["bucket_dispatches"].as_u64().unwrap() < 130, "five a layer and a few around them");
+}
+
+#[test]
+fn support_of_a_model_names_the_bucket_of_a_node_that_is_not_covered() {
+    let dir = project();
+    let manifest = dir.path().join("models/bad/model.toml");
+    fs::create_dir_all(manifest.parent().unwrap()).unwrap();
+    fs::write(manifest.with_file_name("m.onnx"), one_node("Det")).unwrap();
+    let text = "title = ''\nsource = ''\nlicence = ''\nprecision = 'fp32'\ngraphs = { g = 'm.onnx' }\nbuckets = [{ name = 'b', graph = 'g' }]";
+    fs::write(manifest, text).unwrap();
+    let run = onnxcast(dir.path(), &["support", "bad"]).failure();
+    let text = String::from_utf8_lossy(&run.get_output().stdout).into_owned();
+    assert!(text.contains("b g: Det") && text.ends_with("1 nodes, 1 unsupported\n"), "{text}");
+}
+
+#[test]
 fn explain_and_graph_need_no_weights() {
     let dir = project();
     fs::remove_file(dir.path().join("models/tiny/model.onnx.data")).unwrap();

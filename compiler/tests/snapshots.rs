@@ -27,19 +27,31 @@ mod qwen_single;
 #[path = "../../snapshots/smollm2/program.snap.rs"]
 mod smollm2;
 #[rustfmt::skip]
+#[path = "../../snapshots/smolvlm2/program.snap.rs"]
+mod smolvlm2;
+#[rustfmt::skip]
+#[path = "../../snapshots/smolvlm2-int4/program.snap.rs"]
+mod smolvlm2_int4;
+#[rustfmt::skip]
 #[path = "../../snapshots/tiny/program.snap.rs"]
 mod tiny;
+#[rustfmt::skip]
+#[path = "../../snapshots/tiny-vlm/program.snap.rs"]
+mod tiny_vlm;
 
 /// Every model in the tree, with the program that its snapshot holds and its number of layers.
 type Known = (&'static str, fn() -> Program, usize);
-const MODELS: [Known; 7] = [
+const MODELS: [Known; 10] = [
     ("qwen", qwen::program, 24),
     ("qwen-base", qwen_base::program, 24),
     ("qwen-base-256", qwen_base_256::program, 24),
     ("qwen-int4", qwen_int4::program, 24),
     ("qwen-single", qwen_single::program, 24),
     ("smollm2", smollm2::program, 30),
+    ("smolvlm2", smolvlm2::program, 24),
+    ("smolvlm2-int4", smolvlm2_int4::program, 24),
     ("tiny", tiny::program, 2),
+    ("tiny-vlm", tiny_vlm::program, 2),
 ];
 
 fn project() -> PathBuf {
@@ -121,11 +133,13 @@ fn a_whole_model_stays_under_1500_lines() {
 #[test]
 fn a_layer_takes_at_most_five_dispatches_and_a_prompt_one_more_before_each_product() {
     for ((name, _, count), compiled) in models() {
-        for bucket in compiled.plan.program.buckets.iter() {
+        let program = &compiled.plan.program;
+        let decoder = program.decoder.as_ref().unwrap();
+        for index in [decoder.prefill, decoder.decode] {
+            let bucket = &program.buckets[index as usize];
             let layers: Vec<&Block> = bucket.blocks.iter().filter(|b| b.table.len() == *count).collect();
             assert_eq!(layers.len(), 1, "{name} {}: one class of equal layers", bucket.name);
-            let kernels = &compiled.plan.program.kernels;
-            let prepares = |d: &&Dispatch| kernels[d.kernel as usize].source == "halves.comp";
+            let prepares = |d: &&Dispatch| program.kernels[d.kernel as usize].source == "halves.comp";
             let prepared = layers[0].dispatches.iter().filter(prepares).count();
             assert!(prepared <= if bucket.rows == 1 { 0 } else { 4 }, "{name} {}: {prepared}", bucket.name);
             let others = layers[0].dispatches.len() - prepared;
@@ -134,16 +148,22 @@ fn a_layer_takes_at_most_five_dispatches_and_a_prompt_one_more_before_each_produ
     }
 }
 
-/// A head that is a Transpose of the embedding reads the embedding's own tensor, whether or not there are weights to compare.
+/// A head that is a Transpose of the embedding reads the embedding's own tensor, whether or not there are weights to compare; one of
+/// its own is a second table.
 #[test]
 fn a_tied_table_is_in_the_pool_once() {
-    for ((name, ..), compiled) in models().filter(|((name, ..), _)| *name != "tiny") {
+    for ((name, ..), compiled) in models().filter(|((name, ..), _)| !name.starts_with("tiny")) {
         let program = &compiled.plan.program;
         let vocab = program.decoder.as_ref().unwrap().vocab;
         let tables = program.tensors.iter().filter(|t| t.shape.first() == Some(&vocab)).count();
         let pool: u64 = program.tensors.iter().map(|t| t.bytes).sum();
-        assert_eq!(tables, 1, "{name}");
-        assert!(pool < 988_600_000, "{name}: {pool} bytes");
+        let (expect, most) = match *name {
+            "smolvlm2" => (2, 4_500_000_000),
+            "smolvlm2-int4" => (2, 1_250_000_000),
+            _ => (1, 988_600_000),
+        };
+        assert_eq!(tables, expect, "{name}");
+        assert!(pool < most, "{name}: {pool} bytes");
     }
 }
 

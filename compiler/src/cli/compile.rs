@@ -63,13 +63,17 @@ pub fn quantize(pool: &Path, name: &str, change: &dyn Fn(&mut Settings)) -> Resu
     write(project, &job, &compiled, &progress)
 }
 
+/// How many a run of a bucket takes, and in how many rows they are printed; of a greedy run, as one that draws has another sampler.
+pub fn dispatches(b: &Bucket) -> (usize, usize) {
+    let blocks = || b.blocks.iter().filter(|k| Part::Whole.has(k.phase));
+    let count = blocks().map(|k| k.table.len() * k.dispatches.len()).sum();
+    (count, blocks().map(|k| k.dispatches.len()).sum())
+}
+
 /// What the program is made of.
 fn summary(p: &Program) -> String {
     let bucket = |b: &Bucket| {
-        // Of a greedy run; one that draws has another sampler.
-        let blocks = || b.blocks.iter().filter(|k| Part::Whole.has(k.phase));
-        let count: usize = blocks().map(|k| k.table.len() * k.dispatches.len()).sum();
-        let printed: usize = blocks().map(|k| k.dispatches.len()).sum();
+        let (count, printed) = dispatches(b);
         format!("{} {count} dispatches in {printed} rows, arena {}", b.name, human(b.arena_bytes))
     };
     let buckets: Vec<String> = p.buckets.iter().map(bucket).collect();

@@ -6,6 +6,7 @@ mod dot;
 mod progress;
 mod report;
 mod sources;
+mod support;
 
 use crate::error::{Error, Result};
 use crate::import::Bindings;
@@ -64,8 +65,9 @@ enum Command {
         #[command(flatten)]
         codes: Codes,
     },
-    /// List every node of an ONNX file with the reason where it is not supported
+    /// List every node of an ONNX file with the reason where it is not supported; of a model: counts by bucket and graph
     Support {
+        /// A file, or the name of a model
         onnx: PathBuf,
         /// Numbers for symbolic dimensions
         #[arg(long, value_name = "NAME=N,…", value_parser = bindings)]
@@ -251,7 +253,7 @@ fn run(command: Command) -> Result<()> {
             })
         }
         Command::Attach { name, executable, pool } => compile::attach(&name, &executable, pool),
-        Command::Support { onnx, dims, json } => report::support(&onnx, dims.unwrap_or_default(), json),
+        Command::Support { onnx, dims, json } => support::support(&onnx, dims.unwrap_or_default(), json),
         Command::Inspect { onnx, json } => report::inspect(&onnx, json),
         Command::Explain(model) => report::explain(&model.wish()),
         Command::Graph { model, dot, imported, bucket } => {

@@ -1,10 +1,10 @@
-//! support, inspect, explain, graph, init. In: a file or a model. Out: text or JSON on stdout. Promise: nothing is compiled; what
-//! cannot be read is an error, what is not supported is the answer.
+//! inspect, explain, graph, init. In: a file or a model. Out: text or JSON on stdout. Promise: nothing is compiled, and what cannot be
+//! read is an error.
 
 use super::dot::dot;
 use super::print;
 use crate::error::{Error, Result};
-use crate::import::{self, Bindings, DataFile, Inspection, Options};
+use crate::import::{self, DataFile, Inspection};
 use crate::job::{Job, Wish};
 use crate::manifest::MANIFEST;
 use crate::{init as first, output, pipeline};
@@ -12,42 +12,6 @@ use onnxcast_runtime::memory::human;
 use serde_json::json;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
-
-/// Lists the nodes; an unsupported one makes the command fail.
-pub fn support(onnx: &Path, bind: Bindings, as_json: bool) -> Result<()> {
-    let report = import::support(onnx, &Options { bind, ..Options::default() })?;
-    let refused = report.refused().count();
-    if as_json {
-        let nodes: Vec<_> = report
-            .nodes
-            .iter()
-            .map(|n| {
-                json!({ "name": n.name, "op": n.op, "domain": n.domain, "opset": n.opset,
-                        "supported": n.reason.is_none(), "reason": n.reason })
-            })
-            .collect();
-        let value = json!({ "supported": refused == 0, "assumed_dims": report.assumed, "nodes": nodes });
-        print(&format!("{value:#}\n"))?;
-    } else {
-        let mut out = String::new();
-        for n in &report.nodes {
-            let op = if n.domain.is_empty() { n.op.clone() } else { format!("{}.{}", n.domain, n.op) };
-            let verdict = n.reason.as_ref().map_or("ok".to_string(), |r| format!("UNSUPPORTED: {r}"));
-            let _ = writeln!(out, "{op:24} {}  {verdict}", n.name);
-        }
-        let assumed: Vec<String> = report.assumed.iter().map(|(k, v)| format!("{k}={v}")).collect();
-        if !assumed.is_empty() {
-            let _ = writeln!(out, "assumed: {} (--dims sets them)", assumed.join(", "));
-        }
-        let _ = writeln!(out, "{} nodes, {refused} unsupported", report.nodes.len());
-        print(&out)?;
-    }
-    match refused {
-        0 => Ok(()),
-        n => Err(Error::new("support", format!("{n} of {} nodes are not supported", report.nodes.len()))
-            .at(onnx.display().to_string())),
-    }
-}
 
 pub fn inspect(onnx: &Path, as_json: bool) -> Result<()> {
     let i = import::inspect(onnx)?;

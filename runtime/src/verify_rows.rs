@@ -21,6 +21,8 @@ pub struct Rows {
     vocab: usize,
     pub prompts: Vec<usize>,
     pub steps: usize,
+    /// Pixels of pictures, slot by slot; ids past the vocabulary are their rows.
+    pub pictures: Vec<Vec<f32>>,
 }
 
 /// What is allowed.
@@ -58,6 +60,7 @@ impl Rows {
     }
 
     fn of(mut arrays: HashMap<String, Array>) -> Result<Rows> {
+        let pictures = arrays.remove("pictures").map_or(Ok(vec![]), pictures)?;
         let mut take = |name: &str| {
             let missing = || Error::input(format!("there is no array '{name}'")).hint("see docs/golden.md");
             arrays.remove(name).ok_or_else(missing)
@@ -74,7 +77,7 @@ impl Rows {
             _ => return Err(Error::input(format!("'logits' is {shape:?} for {} positions", positions.len()))),
         };
         let at: HashMap<usize, usize> = positions.iter().enumerate().map(|(row, &p)| (p, row)).collect();
-        let rows = Rows { ids, at, logits, vocab, prompts, steps };
+        let rows = Rows { ids, at, logits, vocab, prompts, steps, pictures };
         for &prompt in &rows.prompts {
             let end = prompt + rows.steps;
             let missing = (prompt.max(1) - 1..end - 1).find(|p| !rows.at.contains_key(p));
@@ -99,6 +102,15 @@ impl Rows {
     pub fn fed(&self, prompt: usize) -> usize {
         prompt + self.steps - 1
     }
+}
+
+/// The first dimension counts pictures.
+fn pictures(array: Array) -> Result<Vec<Vec<f32>>> {
+    let Array { shape, data: Data::F32(values) } = array else {
+        return Err(Error::input("'pictures' is not float32"));
+    };
+    let each = shape.iter().skip(1).product::<usize>().max(1);
+    Ok(values.chunks(each).map(<[f32]>::to_vec).collect())
 }
 
 fn integers(name: &str, array: Array) -> Result<Vec<usize>> {

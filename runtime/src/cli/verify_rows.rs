@@ -23,6 +23,9 @@ pub fn verify(call: &Call, path: &Path, options: &args::Verify, out: &mut Out) -
     let margin = options.bound.unwrap_or(MARGIN);
     let bounds = Bounds { cosine: options.cosine, margin, difference: options.bound };
     let mut session = call.session(false, false)?;
+    for (slot, pixels) in rows.pictures.iter().enumerate() {
+        session.show(slot as u32, pixels).map_err(|e| e.at(path.display()))?;
+    }
     let mut reports = Vec::new();
     for &prompt in &rows.prompts {
         remark_to_person(&format!("prompt of {prompt} …"));

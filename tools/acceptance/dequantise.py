@@ -10,6 +10,7 @@ import os
 import re
 import shutil
 import struct
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import onnx
@@ -67,43 +68,69 @@ def decode(raw: np.ndarray, layout: str, k: int) -> np.ndarray:
     return w
 
 
-def dequantise(folder: str, pool: str, out: str) -> None:
-    shutil.rmtree(out, ignore_errors=True)
-    shutil.copytree(folder, out)
-    model = onnx.load(os.path.join(out, "model.onnx"), load_external_data=False)
-    inits = {i.name: i for i in model.graph.initializer}
-    data = np.memmap(os.path.join(out, "model.onnx.data"), np.uint8, "r+")
+class Weights:
+    """The initialisers of a folder's models by name, and by graph and name as pools of several graphs have them."""
+
+    def __init__(self, folder: str):
+        self.inits, self.data = {}, {}
+        for file in sorted(f for f in os.listdir(folder) if f.endswith(".onnx")):
+            graph = file.removesuffix(".onnx")
+            for init in onnx.load(os.path.join(folder, file), load_external_data=False).graph.initializer:
+                for name in (init.name, f"{graph}/{init.name}"):
+                    self.inits[name] = (graph, init)
+            path = os.path.join(folder, file + ".data")
+            if os.path.exists(path):
+                self.data[graph] = np.memmap(path, np.uint8, "r+")
+
+    def shape(self, name: str) -> list[int]:
+        return list(self.inits[name][1].dims)
+
+    def put(self, name: str, values: np.ndarray) -> None:
+        graph, init = self.inits[name]
+        place = {e.key: e.value for e in init.external_data}
+        start, length = int(place["offset"]), int(place["length"])
+        assert length == values.size * 4, (init.name, values.shape)
+        self.data[graph][start:start + length] = np.ascontiguousarray(values, np.float32).reshape(-1).view(np.uint8)
+
+    def flush(self) -> None:
+        for data in self.data.values():
+            data.flush()
+
+
+def dequantise(folder: str, pool: str, out: str, threads: int = 2) -> None:
+    """`out` may be the folder itself: then its own weights are replaced."""
+    if out != folder:
+        shutil.rmtree(out, ignore_errors=True)
+        shutil.copytree(folder, out)
+    weights = Weights(out)
     tensors, section = read_pool(pool)
-    done = 0
-    for tensor in tensors:
-        if not LAYOUT.match(tensor["layout"]):
-            assert tensor["layout"].startswith("rows_"), tensor["layout"]
-            continue
-        names = [re.sub(r"\^T$", "", name) for name in tensor["name"].split("+")]
-        # The graph holds a matrix as [k, n] for MatMul, and the table as [n, k]; the export says so in the name.
-        shapes = [list(inits[name].dims) for name in names]
-        turned = [name.endswith("_T") for name in names]
-        stored_n, stored_k = tensor["shape"]
-        raw = section[tensor["offset"]:tensor["offset"] + tensor["bytes"]]
-        w = decode(raw, tensor["layout"], stored_k)
-        assert stored_n <= w.shape[0] < stored_n + 16, (tensor, w.shape)
-        counts = [shape[1] if turn else shape[0] for shape, turn in zip(shapes, turned)]
-        # Rows and columns past those of the model were added as zeros: to the one part, or to all parts alike.
-        steps = counts if sum(counts) == stored_n else [stored_n // len(names)] * len(names)
-        row = 0
-        for name, shape, turn, count, step in zip(names, shapes, turned, counts, steps):
-            part = w[row:row + count, :shape[0] if turn else shape[1]]
-            put(data, inits[name], part.T if turn else part)
-            row += step
-        assert row == stored_n, (tensor, row)
-        done += len(names)
-    data.flush()
+    quantised = [t for t in tensors if LAYOUT.match(t["layout"])]
+    others = {t["layout"] for t in tensors} - {t["layout"] for t in quantised}
+    assert all(layout.startswith("rows_") for layout in others), others
+    with ThreadPoolExecutor(threads) as workers:
+        done = sum(workers.map(lambda tensor: replaced(weights, tensor, section), quantised))
+    weights.flush()
     assert done, "the pool holds nothing quantised"
     print(f"dequantise: {done} tensors of {len(tensors)} in the pool")
 
 
-def put(data: np.memmap, init: onnx.TensorProto, values: np.ndarray) -> None:
-    place = {e.key: e.value for e in init.external_data}
-    start, length = int(place["offset"]), int(place["length"])
-    assert length == values.size * 4, (init.name, values.shape)
-    data[start:start + length] = np.ascontiguousarray(values, np.float32).reshape(-1).view(np.uint8)
+def replaced(weights: Weights, tensor: dict, section: np.ndarray) -> int:
+    """How many matrices the tensor holds, one below the other."""
+    names = [re.sub(r"\^T$", "", name) for name in tensor["name"].split("+")]
+    # The graph holds a matrix as [k, n] for MatMul, and the table as [n, k]; the export says so in the name.
+    shapes = [weights.shape(name) for name in names]
+    turned = [name.endswith("_T") for name in names]
+    stored_n, stored_k = tensor["shape"]
+    raw = section[tensor["offset"]:tensor["offset"] + tensor["bytes"]]
+    w = decode(raw, tensor["layout"], stored_k)
+    assert stored_n <= w.shape[0] < stored_n + 16, (tensor, w.shape)
+    counts = [shape[1] if turn else shape[0] for shape, turn in zip(shapes, turned)]
+    # Rows and columns past those of the model were added as zeros: to the one part, or to all parts alike.
+    steps = counts if sum(counts) == stored_n else [stored_n // len(names)] * len(names)
+    row = 0
+    for name, shape, turn, count, step in zip(names, shapes, turned, counts, steps):
+        part = w[row:row + count, :shape[0] if turn else int(np.prod(shape[1:]))]
+        weights.put(name, part.T if turn else part)
+        row += step
+    assert row == stored_n, (tensor, row)
+    return len(names)

@@ -201,7 +201,7 @@ def pack(a, name: str, manifest: str, precision: str, model: str, pool: str) -> 
 def one(a, what: str, model: str, folder: Path) -> bool:
     pool, npz = str(folder / f"{what}.pool"), str(folder / f"{what}.npz")
     if what == "raw":
-        pack(a, a.name + "-raw", str(HERE / "vlm-raw.toml"), "fp32", model, pool)
+        pack(a, "vlm-raw", a.raw_manifest, "fp32", model, pool)
         return raw_rows(a, model, pool)
     pack(a, a.name, a.manifest, what, model, pool)
     if what == "int4":
@@ -242,8 +242,9 @@ def main() -> None:
     s.add_argument("--program", action="append", required=True, metavar="WHAT=PATH", type=lambda t: t.split("=", 1),
                    help="an executable, and what it is compiled as: fp32, fp16, int4, or raw (vlm-raw.toml)")
     s.add_argument("--onnxcast", required=True, help="the compiler, for its `pack`")
-    s.add_argument("--name", default="smolvlm2")
-    s.add_argument("--manifest", default=str(HERE.parents[1] / "models/smolvlm2/model.toml"))
+    s.add_argument("--name", default="vlm-random")
+    s.add_argument("--manifest", default=str(HERE / "vlm-random.toml"))
+    s.add_argument("--raw-manifest", default=str(HERE / "vlm-raw.toml"))
     s.add_argument("--bucket", default="vision")
     s.add_argument("--pixels", default="pixel_values", help="the tower's input")
     s.add_argument("--past", type=int, default=384, help="rows of the cache before those of a raw run")

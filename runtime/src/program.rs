@@ -1,6 +1,8 @@
 //! The compiled program. In: what the plan decided. Out: kernels, dispatches, extents as data. Promise: the same value whether
 //! printed as Rust constants or built in memory; the recorder knows nothing else.
 
+pub mod layers;
+
 use std::borrow::Cow;
 
 pub type List<T> = Cow<'static, [T]>;

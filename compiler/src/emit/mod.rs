@@ -4,6 +4,7 @@
 mod entry;
 mod kernels;
 mod program;
+mod runs;
 mod stamp;
 
 pub use entry::CARD;
@@ -76,8 +77,9 @@ fn source(assets: &Assets, tokens: TokenStream) -> Result<String> {
     Ok(header + &spaced(&joined(&prettyplease::unparse(&file))))
 }
 
-/// Most characters of a generated line.
+/// Most characters of a generated line, and of one that holds a layer's addresses.
 const LINE: usize = 120;
+const WIDE: usize = 180;
 
 /// Puts each macro call on one line where it fits.
 fn joined(code: &str) -> String {
@@ -93,7 +95,8 @@ fn joined(code: &str) -> String {
         {
             let inner = out[at + 1..out.len() - 1].iter().map(|l| l.trim()).collect::<Vec<_>>().join(" ");
             let call = format!("{}{inner}{}", out[at], line.trim_start());
-            if call.len() <= LINE {
+            let most = if call.trim_start().starts_with("columns!") { WIDE } else { LINE };
+            if call.len() <= most {
                 out.truncate(at);
                 out.push(call);
             }

@@ -1,6 +1,8 @@
 //! The program as Rust constants. In: a `Program`. Out: tokens whose value is that program. Promise: a row a dispatch, kernels by
 //! name, ONNX names as notes.
 
+use super::runs::runs;
+use onnxcast_runtime::program::layers::Named;
 use onnxcast_runtime::program::{
     Arg, Block, Bucket, Dispatch, Elem, Kernel, Phase, Pictures, Port, Program, State, Tensor, Text,
 };
@@ -29,8 +31,8 @@ pub fn tokens(program: &Program) -> TokenStream {
         None => quote!(None::<Decoder>),
     };
     let kernel_rows = kernels.iter().map(kernel);
-    let tensor_rows = tensors.iter().map(tensor);
-    let state_rows = states.iter().map(state);
+    let tensor_runs = rolled(tensors, tensor);
+    let state_runs = rolled(states, state);
     let statics = buckets.iter().map(|b| bucket_items(b, kernels));
     let bucket_rows = buckets.iter().map(bucket);
     quote! {
@@ -40,6 +42,7 @@ pub fn tokens(program: &Program) -> TokenStream {
         use onnxcast_runtime::program::Arg::{
             Arena, Column, History, Input, Logits, Output, Ring, Step, Tokens, Weight,
         };
+        use onnxcast_runtime::program::layers::{Run, unrolled};
         use onnxcast_runtime::program::{
             Arg, Block, Bucket, Decoder, Dispatch, Elem, Kernel, List, Phase, Port, Program, State, Tensor,
         };
@@ -51,8 +54,8 @@ pub fn tokens(program: &Program) -> TokenStream {
                 name: Borrowed(#name),
                 plan_hash: Borrowed(#plan_hash),
                 kernels: Borrowed(KERNELS),
-                tensors: Borrowed(TENSORS),
-                states: Borrowed(STATES),
+                tensors: unrolled(TENSORS),
+                states: unrolled(STATES),
                 buckets: Borrowed(BUCKETS),
                 decoder: #decoder,
             }
@@ -62,9 +65,9 @@ pub fn tokens(program: &Program) -> TokenStream {
 
         static KERNELS: &[Kernel] = &[#(#kernel_rows),*];
 
-        static TENSORS: &[Tensor] = &[#(#tensor_rows),*];
+        static TENSORS: &[Run<Tensor>] = &[#tensor_runs];
 
-        static STATES: &[State] = &[#(#state_rows),*];
+        static STATES: &[Run<State>] = &[#state_runs];
 
         static BUCKETS: &[Bucket] = &[#(#bucket_rows),*];
 
@@ -115,6 +118,16 @@ fn tensor(tensor: &Tensor) -> TokenStream {
     let Tensor { name, layout, shape, bytes } = tensor;
     let (layout, shape, bytes) = (format_ident!("{}", &**layout), numbers(shape), number(*bytes));
     quote!(tensor!(#name, #layout, #shape, #bytes))
+}
+
+/// Layers that repeat once, with their number.
+fn rolled<T: Named + PartialEq>(rows: &[T], print: fn(&T) -> TokenStream) -> TokenStream {
+    let runs = runs(rows);
+    let runs = runs.iter().map(|run| {
+        let (layers, rows) = (number(run.layers as u64), run.rows.iter().map(print));
+        quote!(Run { layers: #layers, rows: &[#(#rows),*] })
+    });
+    quote!(#(#runs),*)
 }
 
 fn elem(elem: Elem) -> TokenStream {

@@ -6,6 +6,7 @@
 use onnxcast_runtime::program::Arg::{
     Arena, Column, History, Input, Logits, Output, Ring, Step, Tokens, Weight,
 };
+use onnxcast_runtime::program::layers::{Run, unrolled};
 use onnxcast_runtime::program::{
     Arg, Block, Bucket, Decoder, Dispatch, Elem, Kernel, List, Phase, Port, Program,
     State, Tensor,
@@ -18,8 +19,8 @@ pub fn program() -> Program {
         name: Borrowed("qwen-base"),
         plan_hash: Borrowed(""),
         kernels: Borrowed(KERNELS),
-        tensors: Borrowed(TENSORS),
-        states: Borrowed(STATES),
+        tensors: unrolled(TENSORS),
+        states: unrolled(STATES),
         buckets: Borrowed(BUCKETS),
         decoder: Some(Decoder {
             context: 1024,
@@ -173,447 +174,72 @@ static KERNELS: &[Kernel] = &[
     ),
 ];
 
-static TENSORS: &[Tensor] = &[
-    tensor!("model.embed_tokens.weight", rows_f16, [151936, 896], 272269312),
-    tensor!("model.layers.0.input_layernorm.weight", rows_f32, [896], 3584),
-    tensor!(
-        "model.layers.0.self_attn.q_proj.weight_T+model.layers.0.self_attn.k_proj.weight_T+model.layers.0.self_attn.v_proj.weight_T",
-        rows_f16, [1152, 896], 2064384
-    ),
-    tensor!(
-        "model.layers.0.self_attn.q_proj.bias+model.layers.0.self_attn.k_proj.bias+model.layers.0.self_attn.v_proj.bias",
-        rows_f32, [1152], 4608
-    ),
-    tensor!("/model/rotary_emb/Unsqueeze_2_output_0.cos_table", rows_f32, [1024, 32], 131072),
-    tensor!("/model/rotary_emb/Unsqueeze_3_output_0.sin_table", rows_f32, [1024, 32], 131072),
-    tensor!("model.layers.0.self_attn.o_proj.weight_T", rows_f16, [896, 896], 1605632),
-    tensor!("model.layers.0.post_attention_layernorm.weight", rows_f32, [896], 3584),
-    tensor!(
-        "model.layers.0.mlp.gate_proj.weight_T+model.layers.0.mlp.up_proj.weight_T",
-        rows_f16, [9728, 896], 17432576
-    ),
-    tensor!("model.layers.0.mlp.down_proj.weight_T", rows_f16, [896, 4864], 8716288),
-    tensor!("model.layers.1.input_layernorm.weight", rows_f32, [896], 3584),
-    tensor!(
-        "model.layers.1.self_attn.q_proj.weight_T+model.layers.1.self_attn.k_proj.weight_T+model.layers.1.self_attn.v_proj.weight_T",
-        rows_f16, [1152, 896], 2064384
-    ),
-    tensor!(
-        "model.layers.1.self_attn.q_proj.bias+model.layers.1.self_attn.k_proj.bias+model.layers.1.self_attn.v_proj.bias",
-        rows_f32, [1152], 4608
-    ),
-    tensor!("model.layers.1.self_attn.o_proj.weight_T", rows_f16, [896, 896], 1605632),
-    tensor!("model.layers.1.post_attention_layernorm.weight", rows_f32, [896], 3584),
-    tensor!(
-        "model.layers.1.mlp.gate_proj.weight_T+model.layers.1.mlp.up_proj.weight_T",
-        rows_f16, [9728, 896], 17432576
-    ),
-    tensor!("model.layers.1.mlp.down_proj.weight_T", rows_f16, [896, 4864], 8716288),
-    tensor!("model.layers.2.input_layernorm.weight", rows_f32, [896], 3584),
-    tensor!(
-        "model.layers.2.self_attn.q_proj.weight_T+model.layers.2.self_attn.k_proj.weight_T+model.layers.2.self_attn.v_proj.weight_T",
-        rows_f16, [1152, 896], 2064384
-    ),
-    tensor!(
-        "model.layers.2.self_attn.q_proj.bias+model.layers.2.self_attn.k_proj.bias+model.layers.2.self_attn.v_proj.bias",
-        rows_f32, [1152], 4608
-    ),
-    tensor!("model.layers.2.self_attn.o_proj.weight_T", rows_f16, [896, 896], 1605632),
-    tensor!("model.layers.2.post_attention_layernorm.weight", rows_f32, [896], 3584),
-    tensor!(
-        "model.layers.2.mlp.gate_proj.weight_T+model.layers.2.mlp.up_proj.weight_T",
-        rows_f16, [9728, 896], 17432576
-    ),
-    tensor!("model.layers.2.mlp.down_proj.weight_T", rows_f16, [896, 4864], 8716288),
-    tensor!("model.layers.3.input_layernorm.weight", rows_f32, [896], 3584),
-    tensor!(
-        "model.layers.3.self_attn.q_proj.weight_T+model.layers.3.self_attn.k_proj.weight_T+model.layers.3.self_attn.v_proj.weight_T",
-        rows_f16, [1152, 896], 2064384
-    ),
-    tensor!(
-        "model.layers.3.self_attn.q_proj.bias+model.layers.3.self_attn.k_proj.bias+model.layers.3.self_attn.v_proj.bias",
-        rows_f32, [1152], 4608
-    ),
-    tensor!("model.layers.3.self_attn.o_proj.weight_T", rows_f16, [896, 896], 1605632),
-    tensor!("model.layers.3.post_attention_layernorm.weight", rows_f32, [896], 3584),
-    tensor!(
-        "model.layers.3.mlp.gate_proj.weight_T+model.layers.3.mlp.up_proj.weight_T",
-        rows_f16, [9728, 896], 17432576
-    ),
-    tensor!("model.layers.3.mlp.down_proj.weight_T", rows_f16, [896, 4864], 8716288),
-    tensor!("model.layers.4.input_layernorm.weight", rows_f32, [896], 3584),
-    tensor!(
-        "model.layers.4.self_attn.q_proj.weight_T+model.layers.4.self_attn.k_proj.weight_T+model.layers.4.self_attn.v_proj.weight_T",
-        rows_f16, [1152, 896], 2064384
-    ),
-    tensor!(
-        "model.layers.4.self_attn.q_proj.bias+model.layers.4.self_attn.k_proj.bias+model.layers.4.self_attn.v_proj.bias",
-        rows_f32, [1152], 4608
-    ),
-    tensor!("model.layers.4.self_attn.o_proj.weight_T", rows_f16, [896, 896], 1605632),
-    tensor!("model.layers.4.post_attention_layernorm.weight", rows_f32, [896], 3584),
-    tensor!(
-        "model.layers.4.mlp.gate_proj.weight_T+model.layers.4.mlp.up_proj.weight_T",
-        rows_f16, [9728, 896], 17432576
-    ),
-    tensor!("model.layers.4.mlp.down_proj.weight_T", rows_f16, [896, 4864], 8716288),
-    tensor!("model.layers.5.input_layernorm.weight", rows_f32, [896], 3584),
-    tensor!(
-        "model.layers.5.self_attn.q_proj.weight_T+model.layers.5.self_attn.k_proj.weight_T+model.layers.5.self_attn.v_proj.weight_T",
-        rows_f16, [1152, 896], 2064384
-    ),
-    tensor!(
-        "model.layers.5.self_attn.q_proj.bias+model.layers.5.self_attn.k_proj.bias+model.layers.5.self_attn.v_proj.bias",
-        rows_f32, [1152], 4608
-    ),
-    tensor!("model.layers.5.self_attn.o_proj.weight_T", rows_f16, [896, 896], 1605632),
-    tensor!("model.layers.5.post_attention_layernorm.weight", rows_f32, [896], 3584),
-    tensor!(
-        "model.layers.5.mlp.gate_proj.weight_T+model.layers.5.mlp.up_proj.weight_T",
-        rows_f16, [9728, 896], 17432576
-    ),
-    tensor!("model.layers.5.mlp.down_proj.weight_T", rows_f16, [896, 4864], 8716288),
-    tensor!("model.layers.6.input_layernorm.weight", rows_f32, [896], 3584),
-    tensor!(
-        "model.layers.6.self_attn.q_proj.weight_T+model.layers.6.self_attn.k_proj.weight_T+model.layers.6.self_attn.v_proj.weight_T",
-        rows_f16, [1152, 896], 2064384
-    ),
-    tensor!(
-        "model.layers.6.self_attn.q_proj.bias+model.layers.6.self_attn.k_proj.bias+model.layers.6.self_attn.v_proj.bias",
-        rows_f32, [1152], 4608
-    ),
-    tensor!("model.layers.6.self_attn.o_proj.weight_T", rows_f16, [896, 896], 1605632),
-    tensor!("model.layers.6.post_attention_layernorm.weight", rows_f32, [896], 3584),
-    tensor!(
-        "model.layers.6.mlp.gate_proj.weight_T+model.layers.6.mlp.up_proj.weight_T",
-        rows_f16, [9728, 896], 17432576
-    ),
-    tensor!("model.layers.6.mlp.down_proj.weight_T", rows_f16, [896, 4864], 8716288),
-    tensor!("model.layers.7.input_layernorm.weight", rows_f32, [896], 3584),
-    tensor!(
-        "model.layers.7.self_attn.q_proj.weight_T+model.layers.7.self_attn.k_proj.weight_T+model.layers.7.self_attn.v_proj.weight_T",
-        rows_f16, [1152, 896], 2064384
-    ),
-    tensor!(
-        "model.layers.7.self_attn.q_proj.bias+model.layers.7.self_attn.k_proj.bias+model.layers.7.self_attn.v_proj.bias",
-        rows_f32, [1152], 4608
-    ),
-    tensor!("model.layers.7.self_attn.o_proj.weight_T", rows_f16, [896, 896], 1605632),
-    tensor!("model.layers.7.post_attention_layernorm.weight", rows_f32, [896], 3584),
-    tensor!(
-        "model.layers.7.mlp.gate_proj.weight_T+model.layers.7.mlp.up_proj.weight_T",
-        rows_f16, [9728, 896], 17432576
-    ),
-    tensor!("model.layers.7.mlp.down_proj.weight_T", rows_f16, [896, 4864], 8716288),
-    tensor!("model.layers.8.input_layernorm.weight", rows_f32, [896], 3584),
-    tensor!(
-        "model.layers.8.self_attn.q_proj.weight_T+model.layers.8.self_attn.k_proj.weight_T+model.layers.8.self_attn.v_proj.weight_T",
-        rows_f16, [1152, 896], 2064384
-    ),
-    tensor!(
-        "model.layers.8.self_attn.q_proj.bias+model.layers.8.self_attn.k_proj.bias+model.layers.8.self_attn.v_proj.bias",
-        rows_f32, [1152], 4608
-    ),
-    tensor!("model.layers.8.self_attn.o_proj.weight_T", rows_f16, [896, 896], 1605632),
-    tensor!("model.layers.8.post_attention_layernorm.weight", rows_f32, [896], 3584),
-    tensor!(
-        "model.layers.8.mlp.gate_proj.weight_T+model.layers.8.mlp.up_proj.weight_T",
-        rows_f16, [9728, 896], 17432576
-    ),
-    tensor!("model.layers.8.mlp.down_proj.weight_T", rows_f16, [896, 4864], 8716288),
-    tensor!("model.layers.9.input_layernorm.weight", rows_f32, [896], 3584),
-    tensor!(
-        "model.layers.9.self_attn.q_proj.weight_T+model.layers.9.self_attn.k_proj.weight_T+model.layers.9.self_attn.v_proj.weight_T",
-        rows_f16, [1152, 896], 2064384
-    ),
-    tensor!(
-        "model.layers.9.self_attn.q_proj.bias+model.layers.9.self_attn.k_proj.bias+model.layers.9.self_attn.v_proj.bias",
-        rows_f32, [1152], 4608
-    ),
-    tensor!("model.layers.9.self_attn.o_proj.weight_T", rows_f16, [896, 896], 1605632),
-    tensor!("model.layers.9.post_attention_layernorm.weight", rows_f32, [896], 3584),
-    tensor!(
-        "model.layers.9.mlp.gate_proj.weight_T+model.layers.9.mlp.up_proj.weight_T",
-        rows_f16, [9728, 896], 17432576
-    ),
-    tensor!("model.layers.9.mlp.down_proj.weight_T", rows_f16, [896, 4864], 8716288),
-    tensor!("model.layers.10.input_layernorm.weight", rows_f32, [896], 3584),
-    tensor!(
-        "model.layers.10.self_attn.q_proj.weight_T+model.layers.10.self_attn.k_proj.weight_T+model.layers.10.self_attn.v_proj.weight_T",
-        rows_f16, [1152, 896], 2064384
-    ),
-    tensor!(
-        "model.layers.10.self_attn.q_proj.bias+model.layers.10.self_attn.k_proj.bias+model.layers.10.self_attn.v_proj.bias",
-        rows_f32, [1152], 4608
-    ),
-    tensor!("model.layers.10.self_attn.o_proj.weight_T", rows_f16, [896, 896], 1605632),
-    tensor!("model.layers.10.post_attention_layernorm.weight", rows_f32, [896], 3584),
-    tensor!(
-        "model.layers.10.mlp.gate_proj.weight_T+model.layers.10.mlp.up_proj.weight_T",
-        rows_f16, [9728, 896], 17432576
-    ),
-    tensor!("model.layers.10.mlp.down_proj.weight_T", rows_f16, [896, 4864], 8716288),
-    tensor!("model.layers.11.input_layernorm.weight", rows_f32, [896], 3584),
-    tensor!(
-        "model.layers.11.self_attn.q_proj.weight_T+model.layers.11.self_attn.k_proj.weight_T+model.layers.11.self_attn.v_proj.weight_T",
-        rows_f16, [1152, 896], 2064384
-    ),
-    tensor!(
-        "model.layers.11.self_attn.q_proj.bias+model.layers.11.self_attn.k_proj.bias+model.layers.11.self_attn.v_proj.bias",
-        rows_f32, [1152], 4608
-    ),
-    tensor!("model.layers.11.self_attn.o_proj.weight_T", rows_f16, [896, 896], 1605632),
-    tensor!("model.layers.11.post_attention_layernorm.weight", rows_f32, [896], 3584),
-    tensor!(
-        "model.layers.11.mlp.gate_proj.weight_T+model.layers.11.mlp.up_proj.weight_T",
-        rows_f16, [9728, 896], 17432576
-    ),
-    tensor!("model.layers.11.mlp.down_proj.weight_T", rows_f16, [896, 4864], 8716288),
-    tensor!("model.layers.12.input_layernorm.weight", rows_f32, [896], 3584),
-    tensor!(
-        "model.layers.12.self_attn.q_proj.weight_T+model.layers.12.self_attn.k_proj.weight_T+model.layers.12.self_attn.v_proj.weight_T",
-        rows_f16, [1152, 896], 2064384
-    ),
-    tensor!(
-        "model.layers.12.self_attn.q_proj.bias+model.layers.12.self_attn.k_proj.bias+model.layers.12.self_attn.v_proj.bias",
-        rows_f32, [1152], 4608
-    ),
-    tensor!("model.layers.12.self_attn.o_proj.weight_T", rows_f16, [896, 896], 1605632),
-    tensor!("model.layers.12.post_attention_layernorm.weight", rows_f32, [896], 3584),
-    tensor!(
-        "model.layers.12.mlp.gate_proj.weight_T+model.layers.12.mlp.up_proj.weight_T",
-        rows_f16, [9728, 896], 17432576
-    ),
-    tensor!("model.layers.12.mlp.down_proj.weight_T", rows_f16, [896, 4864], 8716288),
-    tensor!("model.layers.13.input_layernorm.weight", rows_f32, [896], 3584),
-    tensor!(
-        "model.layers.13.self_attn.q_proj.weight_T+model.layers.13.self_attn.k_proj.weight_T+model.layers.13.self_attn.v_proj.weight_T",
-        rows_f16, [1152, 896], 2064384
-    ),
-    tensor!(
-        "model.layers.13.self_attn.q_proj.bias+model.layers.13.self_attn.k_proj.bias+model.layers.13.self_attn.v_proj.bias",
-        rows_f32, [1152], 4608
-    ),
-    tensor!("model.layers.13.self_attn.o_proj.weight_T", rows_f16, [896, 896], 1605632),
-    tensor!("model.layers.13.post_attention_layernorm.weight", rows_f32, [896], 3584),
-    tensor!(
-        "model.layers.13.mlp.gate_proj.weight_T+model.layers.13.mlp.up_proj.weight_T",
-        rows_f16, [9728, 896], 17432576
-    ),
-    tensor!("model.layers.13.mlp.down_proj.weight_T", rows_f16, [896, 4864], 8716288),
-    tensor!("model.layers.14.input_layernorm.weight", rows_f32, [896], 3584),
-    tensor!(
-        "model.layers.14.self_attn.q_proj.weight_T+model.layers.14.self_attn.k_proj.weight_T+model.layers.14.self_attn.v_proj.weight_T",
-        rows_f16, [1152, 896], 2064384
-    ),
-    tensor!(
-        "model.layers.14.self_attn.q_proj.bias+model.layers.14.self_attn.k_proj.bias+model.layers.14.self_attn.v_proj.bias",
-        rows_f32, [1152], 4608
-    ),
-    tensor!("model.layers.14.self_attn.o_proj.weight_T", rows_f16, [896, 896], 1605632),
-    tensor!("model.layers.14.post_attention_layernorm.weight", rows_f32, [896], 3584),
-    tensor!(
-        "model.layers.14.mlp.gate_proj.weight_T+model.layers.14.mlp.up_proj.weight_T",
-        rows_f16, [9728, 896], 17432576
-    ),
-    tensor!("model.layers.14.mlp.down_proj.weight_T", rows_f16, [896, 4864], 8716288),
-    tensor!("model.layers.15.input_layernorm.weight", rows_f32, [896], 3584),
-    tensor!(
-        "model.layers.15.self_attn.q_proj.weight_T+model.layers.15.self_attn.k_proj.weight_T+model.layers.15.self_attn.v_proj.weight_T",
-        rows_f16, [1152, 896], 2064384
-    ),
-    tensor!(
-        "model.layers.15.self_attn.q_proj.bias+model.layers.15.self_attn.k_proj.bias+model.layers.15.self_attn.v_proj.bias",
-        rows_f32, [1152], 4608
-    ),
-    tensor!("model.layers.15.self_attn.o_proj.weight_T", rows_f16, [896, 896], 1605632),
-    tensor!("model.layers.15.post_attention_layernorm.weight", rows_f32, [896], 3584),
-    tensor!(
-        "model.layers.15.mlp.gate_proj.weight_T+model.layers.15.mlp.up_proj.weight_T",
-        rows_f16, [9728, 896], 17432576
-    ),
-    tensor!("model.layers.15.mlp.down_proj.weight_T", rows_f16, [896, 4864], 8716288),
-    tensor!("model.layers.16.input_layernorm.weight", rows_f32, [896], 3584),
-    tensor!(
-        "model.layers.16.self_attn.q_proj.weight_T+model.layers.16.self_attn.k_proj.weight_T+model.layers.16.self_attn.v_proj.weight_T",
-        rows_f16, [1152, 896], 2064384
-    ),
-    tensor!(
-        "model.layers.16.self_attn.q_proj.bias+model.layers.16.self_attn.k_proj.bias+model.layers.16.self_attn.v_proj.bias",
-        rows_f32, [1152], 4608
-    ),
-    tensor!("model.layers.16.self_attn.o_proj.weight_T", rows_f16, [896, 896], 1605632),
-    tensor!("model.layers.16.post_attention_layernorm.weight", rows_f32, [896], 3584),
-    tensor!(
-        "model.layers.16.mlp.gate_proj.weight_T+model.layers.16.mlp.up_proj.weight_T",
-        rows_f16, [9728, 896], 17432576
-    ),
-    tensor!("model.layers.16.mlp.down_proj.weight_T", rows_f16, [896, 4864], 8716288),
-    tensor!("model.layers.17.input_layernorm.weight", rows_f32, [896], 3584),
-    tensor!(
-        "model.layers.17.self_attn.q_proj.weight_T+model.layers.17.self_attn.k_proj.weight_T+model.layers.17.self_attn.v_proj.weight_T",
-        rows_f16, [1152, 896], 2064384
-    ),
-    tensor!(
-        "model.layers.17.self_attn.q_proj.bias+model.layers.17.self_attn.k_proj.bias+model.layers.17.self_attn.v_proj.bias",
-        rows_f32, [1152], 4608
-    ),
-    tensor!("model.layers.17.self_attn.o_proj.weight_T", rows_f16, [896, 896], 1605632),
-    tensor!("model.layers.17.post_attention_layernorm.weight", rows_f32, [896], 3584),
-    tensor!(
-        "model.layers.17.mlp.gate_proj.weight_T+model.layers.17.mlp.up_proj.weight_T",
-        rows_f16, [9728, 896], 17432576
-    ),
-    tensor!("model.layers.17.mlp.down_proj.weight_T", rows_f16, [896, 4864], 8716288),
-    tensor!("model.layers.18.input_layernorm.weight", rows_f32, [896], 3584),
-    tensor!(
-        "model.layers.18.self_attn.q_proj.weight_T+model.layers.18.self_attn.k_proj.weight_T+model.layers.18.self_attn.v_proj.weight_T",
-        rows_f16, [1152, 896], 2064384
-    ),
-    tensor!(
-        "model.layers.18.self_attn.q_proj.bias+model.layers.18.self_attn.k_proj.bias+model.layers.18.self_attn.v_proj.bias",
-        rows_f32, [1152], 4608
-    ),
-    tensor!("model.layers.18.self_attn.o_proj.weight_T", rows_f16, [896, 896], 1605632),
-    tensor!("model.layers.18.post_attention_layernorm.weight", rows_f32, [896], 3584),
-    tensor!(
-        "model.layers.18.mlp.gate_proj.weight_T+model.layers.18.mlp.up_proj.weight_T",
-        rows_f16, [9728, 896], 17432576
-    ),
-    tensor!("model.layers.18.mlp.down_proj.weight_T", rows_f16, [896, 4864], 8716288),
-    tensor!("model.layers.19.input_layernorm.weight", rows_f32, [896], 3584),
-    tensor!(
-        "model.layers.19.self_attn.q_proj.weight_T+model.layers.19.self_attn.k_proj.weight_T+model.layers.19.self_attn.v_proj.weight_T",
-        rows_f16, [1152, 896], 2064384
-    ),
-    tensor!(
-        "model.layers.19.self_attn.q_proj.bias+model.layers.19.self_attn.k_proj.bias+model.layers.19.self_attn.v_proj.bias",
-        rows_f32, [1152], 4608
-    ),
-    tensor!("model.layers.19.self_attn.o_proj.weight_T", rows_f16, [896, 896], 1605632),
-    tensor!("model.layers.19.post_attention_layernorm.weight", rows_f32, [896], 3584),
-    tensor!(
-        "model.layers.19.mlp.gate_proj.weight_T+model.layers.19.mlp.up_proj.weight_T",
-        rows_f16, [9728, 896], 17432576
-    ),
-    tensor!("model.layers.19.mlp.down_proj.weight_T", rows_f16, [896, 4864], 8716288),
-    tensor!("model.layers.20.input_layernorm.weight", rows_f32, [896], 3584),
-    tensor!(
-        "model.layers.20.self_attn.q_proj.weight_T+model.layers.20.self_attn.k_proj.weight_T+model.layers.20.self_attn.v_proj.weight_T",
-        rows_f16, [1152, 896], 2064384
-    ),
-    tensor!(
-        "model.layers.20.self_attn.q_proj.bias+model.layers.20.self_attn.k_proj.bias+model.layers.20.self_attn.v_proj.bias",
-        rows_f32, [1152], 4608
-    ),
-    tensor!("model.layers.20.self_attn.o_proj.weight_T", rows_f16, [896, 896], 1605632),
-    tensor!("model.layers.20.post_attention_layernorm.weight", rows_f32, [896], 3584),
-    tensor!(
-        "model.layers.20.mlp.gate_proj.weight_T+model.layers.20.mlp.up_proj.weight_T",
-        rows_f16, [9728, 896], 17432576
-    ),
-    tensor!("model.layers.20.mlp.down_proj.weight_T", rows_f16, [896, 4864], 8716288),
-    tensor!("model.layers.21.input_layernorm.weight", rows_f32, [896], 3584),
-    tensor!(
-        "model.layers.21.self_attn.q_proj.weight_T+model.layers.21.self_attn.k_proj.weight_T+model.layers.21.self_attn.v_proj.weight_T",
-        rows_f16, [1152, 896], 2064384
-    ),
-    tensor!(
-        "model.layers.21.self_attn.q_proj.bias+model.layers.21.self_attn.k_proj.bias+model.layers.21.self_attn.v_proj.bias",
-        rows_f32, [1152], 4608
-    ),
-    tensor!("model.layers.21.self_attn.o_proj.weight_T", rows_f16, [896, 896], 1605632),
-    tensor!("model.layers.21.post_attention_layernorm.weight", rows_f32, [896], 3584),
-    tensor!(
-        "model.layers.21.mlp.gate_proj.weight_T+model.layers.21.mlp.up_proj.weight_T",
-        rows_f16, [9728, 896], 17432576
-    ),
-    tensor!("model.layers.21.mlp.down_proj.weight_T", rows_f16, [896, 4864], 8716288),
-    tensor!("model.layers.22.input_layernorm.weight", rows_f32, [896], 3584),
-    tensor!(
-        "model.layers.22.self_attn.q_proj.weight_T+model.layers.22.self_attn.k_proj.weight_T+model.layers.22.self_attn.v_proj.weight_T",
-        rows_f16, [1152, 896], 2064384
-    ),
-    tensor!(
-        "model.layers.22.self_attn.q_proj.bias+model.layers.22.self_attn.k_proj.bias+model.layers.22.self_attn.v_proj.bias",
-        rows_f32, [1152], 4608
-    ),
-    tensor!("model.layers.22.self_attn.o_proj.weight_T", rows_f16, [896, 896], 1605632),
-    tensor!("model.layers.22.post_attention_layernorm.weight", rows_f32, [896], 3584),
-    tensor!(
-        "model.layers.22.mlp.gate_proj.weight_T+model.layers.22.mlp.up_proj.weight_T",
-        rows_f16, [9728, 896], 17432576
-    ),
-    tensor!("model.layers.22.mlp.down_proj.weight_T", rows_f16, [896, 4864], 8716288),
-    tensor!("model.layers.23.input_layernorm.weight", rows_f32, [896], 3584),
-    tensor!(
-        "model.layers.23.self_attn.q_proj.weight_T+model.layers.23.self_attn.k_proj.weight_T+model.layers.23.self_attn.v_proj.weight_T",
-        rows_f16, [1152, 896], 2064384
-    ),
-    tensor!(
-        "model.layers.23.self_attn.q_proj.bias+model.layers.23.self_attn.k_proj.bias+model.layers.23.self_attn.v_proj.bias",
-        rows_f32, [1152], 4608
-    ),
-    tensor!("model.layers.23.self_attn.o_proj.weight_T", rows_f16, [896, 896], 1605632),
-    tensor!("model.layers.23.post_attention_layernorm.weight", rows_f32, [896], 3584),
-    tensor!(
-        "model.layers.23.mlp.gate_proj.weight_T+model.layers.23.mlp.up_proj.weight_T",
-        rows_f16, [9728, 896], 17432576
-    ),
-    tensor!("model.layers.23.mlp.down_proj.weight_T", rows_f16, [896, 4864], 8716288),
-    tensor!("model.norm.weight", rows_f32, [896], 3584),
+static TENSORS: &[Run<Tensor>] = &[
+    Run {
+        layers: 1,
+        rows: &[
+            tensor!("model.embed_tokens.weight", rows_f16, [151936, 896], 272269312),
+            tensor!("model.layers.0.input_layernorm.weight", rows_f32, [896], 3584),
+            tensor!(
+                "model.layers.0.self_attn.q_proj.weight_T+model.layers.0.self_attn.k_proj.weight_T+model.layers.0.self_attn.v_proj.weight_T",
+                rows_f16, [1152, 896], 2064384
+            ),
+            tensor!(
+                "model.layers.0.self_attn.q_proj.bias+model.layers.0.self_attn.k_proj.bias+model.layers.0.self_attn.v_proj.bias",
+                rows_f32, [1152], 4608
+            ),
+            tensor!("/model/rotary_emb/Unsqueeze_2_output_0.cos_table", rows_f32, [1024, 32], 131072),
+            tensor!("/model/rotary_emb/Unsqueeze_3_output_0.sin_table", rows_f32, [1024, 32], 131072),
+        ],
+    },
+    Run {
+        layers: 23,
+        rows: &[
+            tensor!("model.layers.{l}.self_attn.o_proj.weight_T", rows_f16, [896, 896], 1605632),
+            tensor!("model.layers.{l}.post_attention_layernorm.weight", rows_f32, [896], 3584),
+            tensor!(
+                "model.layers.{l}.mlp.gate_proj.weight_T+model.layers.{l}.mlp.up_proj.weight_T",
+                rows_f16, [9728, 896], 17432576
+            ),
+            tensor!("model.layers.{l}.mlp.down_proj.weight_T", rows_f16, [896, 4864], 8716288),
+            tensor!("model.layers.{l+1}.input_layernorm.weight", rows_f32, [896], 3584),
+            tensor!(
+                "model.layers.{l+1}.self_attn.q_proj.weight_T+model.layers.{l+1}.self_attn.k_proj.weight_T+model.layers.{l+1}.self_attn.v_proj.weight_T",
+                rows_f16, [1152, 896], 2064384
+            ),
+            tensor!(
+                "model.layers.{l+1}.self_attn.q_proj.bias+model.layers.{l+1}.self_attn.k_proj.bias+model.layers.{l+1}.self_attn.v_proj.bias",
+                rows_f32, [1152], 4608
+            ),
+        ],
+    },
+    Run {
+        layers: 1,
+        rows: &[
+            tensor!("model.layers.23.self_attn.o_proj.weight_T", rows_f16, [896, 896], 1605632),
+            tensor!("model.layers.23.post_attention_layernorm.weight", rows_f32, [896], 3584),
+            tensor!(
+                "model.layers.23.mlp.gate_proj.weight_T+model.layers.23.mlp.up_proj.weight_T",
+                rows_f16, [9728, 896], 17432576
+            ),
+            tensor!("model.layers.23.mlp.down_proj.weight_T", rows_f16, [896, 4864], 8716288),
+            tensor!("model.norm.weight", rows_f32, [896], 3584),
+        ],
+    },
 ];
 
-static STATES: &[State] = &[
-    state!("past_key_values.0.key", 262144, [1, 2, 1024, 64], Elem::F16),
-    state!("past_key_values.0.value", 262144, [1, 2, 1024, 64], Elem::F16),
-    state!("past_key_values.1.key", 262144, [1, 2, 1024, 64], Elem::F16),
-    state!("past_key_values.1.value", 262144, [1, 2, 1024, 64], Elem::F16),
-    state!("past_key_values.2.key", 262144, [1, 2, 1024, 64], Elem::F16),
-    state!("past_key_values.2.value", 262144, [1, 2, 1024, 64], Elem::F16),
-    state!("past_key_values.3.key", 262144, [1, 2, 1024, 64], Elem::F16),
-    state!("past_key_values.3.value", 262144, [1, 2, 1024, 64], Elem::F16),
-    state!("past_key_values.4.key", 262144, [1, 2, 1024, 64], Elem::F16),
-    state!("past_key_values.4.value", 262144, [1, 2, 1024, 64], Elem::F16),
-    state!("past_key_values.5.key", 262144, [1, 2, 1024, 64], Elem::F16),
-    state!("past_key_values.5.value", 262144, [1, 2, 1024, 64], Elem::F16),
-    state!("past_key_values.6.key", 262144, [1, 2, 1024, 64], Elem::F16),
-    state!("past_key_values.6.value", 262144, [1, 2, 1024, 64], Elem::F16),
-    state!("past_key_values.7.key", 262144, [1, 2, 1024, 64], Elem::F16),
-    state!("past_key_values.7.value", 262144, [1, 2, 1024, 64], Elem::F16),
-    state!("past_key_values.8.key", 262144, [1, 2, 1024, 64], Elem::F16),
-    state!("past_key_values.8.value", 262144, [1, 2, 1024, 64], Elem::F16),
-    state!("past_key_values.9.key", 262144, [1, 2, 1024, 64], Elem::F16),
-    state!("past_key_values.9.value", 262144, [1, 2, 1024, 64], Elem::F16),
-    state!("past_key_values.10.key", 262144, [1, 2, 1024, 64], Elem::F16),
-    state!("past_key_values.10.value", 262144, [1, 2, 1024, 64], Elem::F16),
-    state!("past_key_values.11.key", 262144, [1, 2, 1024, 64], Elem::F16),
-    state!("past_key_values.11.value", 262144, [1, 2, 1024, 64], Elem::F16),
-    state!("past_key_values.12.key", 262144, [1, 2, 1024, 64], Elem::F16),
-    state!("past_key_values.12.value", 262144, [1, 2, 1024, 64], Elem::F16),
-    state!("past_key_values.13.key", 262144, [1, 2, 1024, 64], Elem::F16),
-    state!("past_key_values.13.value", 262144, [1, 2, 1024, 64], Elem::F16),
-    state!("past_key_values.14.key", 262144, [1, 2, 1024, 64], Elem::F16),
-    state!("past_key_values.14.value", 262144, [1, 2, 1024, 64], Elem::F16),
-    state!("past_key_values.15.key", 262144, [1, 2, 1024, 64], Elem::F16),
-    state!("past_key_values.15.value", 262144, [1, 2, 1024, 64], Elem::F16),
-    state!("past_key_values.16.key", 262144, [1, 2, 1024, 64], Elem::F16),
-    state!("past_key_values.16.value", 262144, [1, 2, 1024, 64], Elem::F16),
-    state!("past_key_values.17.key", 262144, [1, 2, 1024, 64], Elem::F16),
-    state!("past_key_values.17.value", 262144, [1, 2, 1024, 64], Elem::F16),
-    state!("past_key_values.18.key", 262144, [1, 2, 1024, 64], Elem::F16),
-    state!("past_key_values.18.value", 262144, [1, 2, 1024, 64], Elem::F16),
-    state!("past_key_values.19.key", 262144, [1, 2, 1024, 64], Elem::F16),
-    state!("past_key_values.19.value", 262144, [1, 2, 1024, 64], Elem::F16),
-    state!("past_key_values.20.key", 262144, [1, 2, 1024, 64], Elem::F16),
-    state!("past_key_values.20.value", 262144, [1, 2, 1024, 64], Elem::F16),
-    state!("past_key_values.21.key", 262144, [1, 2, 1024, 64], Elem::F16),
-    state!("past_key_values.21.value", 262144, [1, 2, 1024, 64], Elem::F16),
-    state!("past_key_values.22.key", 262144, [1, 2, 1024, 64], Elem::F16),
-    state!("past_key_values.22.value", 262144, [1, 2, 1024, 64], Elem::F16),
-    state!("past_key_values.23.key", 262144, [1, 2, 1024, 64], Elem::F16),
-    state!("past_key_values.23.value", 262144, [1, 2, 1024, 64], Elem::F16),
-    state!("counters", 56, [14], Elem::U32),
+static STATES: &[Run<State>] = &[
+    Run {
+        layers: 24,
+        rows: &[
+            state!("past_key_values.{l}.key", 262144, [1, 2, 1024, 64], Elem::F16),
+            state!("past_key_values.{l}.value", 262144, [1, 2, 1024, 64], Elem::F16),
+        ],
+    },
+    Run {
+        layers: 1,
+        rows: &[state!("counters", 56, [14], Elem::U32)],
+    },
 ];
 
 static BUCKETS: &[Bucket] = &[
@@ -683,98 +309,29 @@ static BUCKET_PREFILL_0_ROWS: &[Dispatch] = &[
 
 static BUCKET_PREFILL_1_TABLE: &[List<Arg>] = &[
     columns!(Weight(1), Weight(2), Arg::State(0), Arg::State(1), Weight(3), Weight(6), Weight(7), Weight(8), Weight(9)),
-    columns!(
-        Weight(10), Weight(11), Arg::State(2), Arg::State(3), Weight(12), Weight(13),
-        Weight(14), Weight(15), Weight(16)
-    ),
-    columns!(
-        Weight(17), Weight(18), Arg::State(4), Arg::State(5), Weight(19), Weight(20),
-        Weight(21), Weight(22), Weight(23)
-    ),
-    columns!(
-        Weight(24), Weight(25), Arg::State(6), Arg::State(7), Weight(26), Weight(27),
-        Weight(28), Weight(29), Weight(30)
-    ),
-    columns!(
-        Weight(31), Weight(32), Arg::State(8), Arg::State(9), Weight(33), Weight(34),
-        Weight(35), Weight(36), Weight(37)
-    ),
-    columns!(
-        Weight(38), Weight(39), Arg::State(10), Arg::State(11), Weight(40), Weight(41),
-        Weight(42), Weight(43), Weight(44)
-    ),
-    columns!(
-        Weight(45), Weight(46), Arg::State(12), Arg::State(13), Weight(47), Weight(48),
-        Weight(49), Weight(50), Weight(51)
-    ),
-    columns!(
-        Weight(52), Weight(53), Arg::State(14), Arg::State(15), Weight(54), Weight(55),
-        Weight(56), Weight(57), Weight(58)
-    ),
-    columns!(
-        Weight(59), Weight(60), Arg::State(16), Arg::State(17), Weight(61), Weight(62),
-        Weight(63), Weight(64), Weight(65)
-    ),
-    columns!(
-        Weight(66), Weight(67), Arg::State(18), Arg::State(19), Weight(68), Weight(69),
-        Weight(70), Weight(71), Weight(72)
-    ),
-    columns!(
-        Weight(73), Weight(74), Arg::State(20), Arg::State(21), Weight(75), Weight(76),
-        Weight(77), Weight(78), Weight(79)
-    ),
-    columns!(
-        Weight(80), Weight(81), Arg::State(22), Arg::State(23), Weight(82), Weight(83),
-        Weight(84), Weight(85), Weight(86)
-    ),
-    columns!(
-        Weight(87), Weight(88), Arg::State(24), Arg::State(25), Weight(89), Weight(90),
-        Weight(91), Weight(92), Weight(93)
-    ),
-    columns!(
-        Weight(94), Weight(95), Arg::State(26), Arg::State(27), Weight(96), Weight(97),
-        Weight(98), Weight(99), Weight(100)
-    ),
-    columns!(
-        Weight(101), Weight(102), Arg::State(28), Arg::State(29), Weight(103),
-        Weight(104), Weight(105), Weight(106), Weight(107)
-    ),
-    columns!(
-        Weight(108), Weight(109), Arg::State(30), Arg::State(31), Weight(110),
-        Weight(111), Weight(112), Weight(113), Weight(114)
-    ),
-    columns!(
-        Weight(115), Weight(116), Arg::State(32), Arg::State(33), Weight(117),
-        Weight(118), Weight(119), Weight(120), Weight(121)
-    ),
-    columns!(
-        Weight(122), Weight(123), Arg::State(34), Arg::State(35), Weight(124),
-        Weight(125), Weight(126), Weight(127), Weight(128)
-    ),
-    columns!(
-        Weight(129), Weight(130), Arg::State(36), Arg::State(37), Weight(131),
-        Weight(132), Weight(133), Weight(134), Weight(135)
-    ),
-    columns!(
-        Weight(136), Weight(137), Arg::State(38), Arg::State(39), Weight(138),
-        Weight(139), Weight(140), Weight(141), Weight(142)
-    ),
-    columns!(
-        Weight(143), Weight(144), Arg::State(40), Arg::State(41), Weight(145),
-        Weight(146), Weight(147), Weight(148), Weight(149)
-    ),
-    columns!(
-        Weight(150), Weight(151), Arg::State(42), Arg::State(43), Weight(152),
-        Weight(153), Weight(154), Weight(155), Weight(156)
-    ),
-    columns!(
-        Weight(157), Weight(158), Arg::State(44), Arg::State(45), Weight(159),
-        Weight(160), Weight(161), Weight(162), Weight(163)
-    ),
-    columns!(
-        Weight(164), Weight(165), Arg::State(46), Arg::State(47), Weight(166),
-        Weight(167), Weight(168), Weight(169), Weight(170)
-    ),
+    columns!(Weight(10), Weight(11), Arg::State(2), Arg::State(3), Weight(12), Weight(13), Weight(14), Weight(15), Weight(16)),
+    columns!(Weight(17), Weight(18), Arg::State(4), Arg::State(5), Weight(19), Weight(20), Weight(21), Weight(22), Weight(23)),
+    columns!(Weight(24), Weight(25), Arg::State(6), Arg::State(7), Weight(26), Weight(27), Weight(28), Weight(29), Weight(30)),
+    columns!(Weight(31), Weight(32), Arg::State(8), Arg::State(9), Weight(33), Weight(34), Weight(35), Weight(36), Weight(37)),
+    columns!(Weight(38), Weight(39), Arg::State(10), Arg::State(11), Weight(40), Weight(41), Weight(42), Weight(43), Weight(44)),
+    columns!(Weight(45), Weight(46), Arg::State(12), Arg::State(13), Weight(47), Weight(48), Weight(49), Weight(50), Weight(51)),
+    columns!(Weight(52), Weight(53), Arg::State(14), Arg::State(15), Weight(54), Weight(55), Weight(56), Weight(57), Weight(58)),
+    columns!(Weight(59), Weight(60), Arg::State(16), Arg::State(17), Weight(61), Weight(62), Weight(63), Weight(64), Weight(65)),
+    columns!(Weight(66), Weight(67), Arg::State(18), Arg::State(19), Weight(68), Weight(69), Weight(70), Weight(71), Weight(72)),
+    columns!(Weight(73), Weight(74), Arg::State(20), Arg::State(21), Weight(75), Weight(76), Weight(77), Weight(78), Weight(79)),
+    columns!(Weight(80), Weight(81), Arg::State(22), Arg::State(23), Weight(82), Weight(83), Weight(84), Weight(85), Weight(86)),
+    columns!(Weight(87), Weight(88), Arg::State(24), Arg::State(25), Weight(89), Weight(90), Weight(91), Weight(92), Weight(93)),
+    columns!(Weight(94), Weight(95), Arg::State(26), Arg::State(27), Weight(96), Weight(97), Weight(98), Weight(99), Weight(100)),
+    columns!(Weight(101), Weight(102), Arg::State(28), Arg::State(29), Weight(103), Weight(104), Weight(105), Weight(106), Weight(107)),
+    columns!(Weight(108), Weight(109), Arg::State(30), Arg::State(31), Weight(110), Weight(111), Weight(112), Weight(113), Weight(114)),
+    columns!(Weight(115), Weight(116), Arg::State(32), Arg::State(33), Weight(117), Weight(118), Weight(119), Weight(120), Weight(121)),
+    columns!(Weight(122), Weight(123), Arg::State(34), Arg::State(35), Weight(124), Weight(125), Weight(126), Weight(127), Weight(128)),
+    columns!(Weight(129), Weight(130), Arg::State(36), Arg::State(37), Weight(131), Weight(132), Weight(133), Weight(134), Weight(135)),
+    columns!(Weight(136), Weight(137), Arg::State(38), Arg::State(39), Weight(138), Weight(139), Weight(140), Weight(141), Weight(142)),
+    columns!(Weight(143), Weight(144), Arg::State(40), Arg::State(41), Weight(145), Weight(146), Weight(147), Weight(148), Weight(149)),
+    columns!(Weight(150), Weight(151), Arg::State(42), Arg::State(43), Weight(152), Weight(153), Weight(154), Weight(155), Weight(156)),
+    columns!(Weight(157), Weight(158), Arg::State(44), Arg::State(45), Weight(159), Weight(160), Weight(161), Weight(162), Weight(163)),
+    columns!(Weight(164), Weight(165), Arg::State(46), Arg::State(47), Weight(166), Weight(167), Weight(168), Weight(169), Weight(170)),
 ];
 
 static BUCKET_PREFILL_1_ROWS: &[Dispatch] = &[
@@ -922,98 +479,29 @@ static BUCKET_DECODE_0_ROWS: &[Dispatch] = &[
 
 static BUCKET_DECODE_1_TABLE: &[List<Arg>] = &[
     columns!(Weight(2), Arg::State(0), Arg::State(1), Weight(1), Weight(3), Weight(6), Weight(8), Weight(7), Weight(9)),
-    columns!(
-        Weight(11), Arg::State(2), Arg::State(3), Weight(10), Weight(12), Weight(13),
-        Weight(15), Weight(14), Weight(16)
-    ),
-    columns!(
-        Weight(18), Arg::State(4), Arg::State(5), Weight(17), Weight(19), Weight(20),
-        Weight(22), Weight(21), Weight(23)
-    ),
-    columns!(
-        Weight(25), Arg::State(6), Arg::State(7), Weight(24), Weight(26), Weight(27),
-        Weight(29), Weight(28), Weight(30)
-    ),
-    columns!(
-        Weight(32), Arg::State(8), Arg::State(9), Weight(31), Weight(33), Weight(34),
-        Weight(36), Weight(35), Weight(37)
-    ),
-    columns!(
-        Weight(39), Arg::State(10), Arg::State(11), Weight(38), Weight(40), Weight(41),
-        Weight(43), Weight(42), Weight(44)
-    ),
-    columns!(
-        Weight(46), Arg::State(12), Arg::State(13), Weight(45), Weight(47), Weight(48),
-        Weight(50), Weight(49), Weight(51)
-    ),
-    columns!(
-        Weight(53), Arg::State(14), Arg::State(15), Weight(52), Weight(54), Weight(55),
-        Weight(57), Weight(56), Weight(58)
-    ),
-    columns!(
-        Weight(60), Arg::State(16), Arg::State(17), Weight(59), Weight(61), Weight(62),
-        Weight(64), Weight(63), Weight(65)
-    ),
-    columns!(
-        Weight(67), Arg::State(18), Arg::State(19), Weight(66), Weight(68), Weight(69),
-        Weight(71), Weight(70), Weight(72)
-    ),
-    columns!(
-        Weight(74), Arg::State(20), Arg::State(21), Weight(73), Weight(75), Weight(76),
-        Weight(78), Weight(77), Weight(79)
-    ),
-    columns!(
-        Weight(81), Arg::State(22), Arg::State(23), Weight(80), Weight(82), Weight(83),
-        Weight(85), Weight(84), Weight(86)
-    ),
-    columns!(
-        Weight(88), Arg::State(24), Arg::State(25), Weight(87), Weight(89), Weight(90),
-        Weight(92), Weight(91), Weight(93)
-    ),
-    columns!(
-        Weight(95), Arg::State(26), Arg::State(27), Weight(94), Weight(96), Weight(97),
-        Weight(99), Weight(98), Weight(100)
-    ),
-    columns!(
-        Weight(102), Arg::State(28), Arg::State(29), Weight(101), Weight(103),
-        Weight(104), Weight(106), Weight(105), Weight(107)
-    ),
-    columns!(
-        Weight(109), Arg::State(30), Arg::State(31), Weight(108), Weight(110),
-        Weight(111), Weight(113), Weight(112), Weight(114)
-    ),
-    columns!(
-        Weight(116), Arg::State(32), Arg::State(33), Weight(115), Weight(117),
-        Weight(118), Weight(120), Weight(119), Weight(121)
-    ),
-    columns!(
-        Weight(123), Arg::State(34), Arg::State(35), Weight(122), Weight(124),
-        Weight(125), Weight(127), Weight(126), Weight(128)
-    ),
-    columns!(
-        Weight(130), Arg::State(36), Arg::State(37), Weight(129), Weight(131),
-        Weight(132), Weight(134), Weight(133), Weight(135)
-    ),
-    columns!(
-        Weight(137), Arg::State(38), Arg::State(39), Weight(136), Weight(138),
-        Weight(139), Weight(141), Weight(140), Weight(142)
-    ),
-    columns!(
-        Weight(144), Arg::State(40), Arg::State(41), Weight(143), Weight(145),
-        Weight(146), Weight(148), Weight(147), Weight(149)
-    ),
-    columns!(
-        Weight(151), Arg::State(42), Arg::State(43), Weight(150), Weight(152),
-        Weight(153), Weight(155), Weight(154), Weight(156)
-    ),
-    columns!(
-        Weight(158), Arg::State(44), Arg::State(45), Weight(157), Weight(159),
-        Weight(160), Weight(162), Weight(161), Weight(163)
-    ),
-    columns!(
-        Weight(165), Arg::State(46), Arg::State(47), Weight(164), Weight(166),
-        Weight(167), Weight(169), Weight(168), Weight(170)
-    ),
+    columns!(Weight(11), Arg::State(2), Arg::State(3), Weight(10), Weight(12), Weight(13), Weight(15), Weight(14), Weight(16)),
+    columns!(Weight(18), Arg::State(4), Arg::State(5), Weight(17), Weight(19), Weight(20), Weight(22), Weight(21), Weight(23)),
+    columns!(Weight(25), Arg::State(6), Arg::State(7), Weight(24), Weight(26), Weight(27), Weight(29), Weight(28), Weight(30)),
+    columns!(Weight(32), Arg::State(8), Arg::State(9), Weight(31), Weight(33), Weight(34), Weight(36), Weight(35), Weight(37)),
+    columns!(Weight(39), Arg::State(10), Arg::State(11), Weight(38), Weight(40), Weight(41), Weight(43), Weight(42), Weight(44)),
+    columns!(Weight(46), Arg::State(12), Arg::State(13), Weight(45), Weight(47), Weight(48), Weight(50), Weight(49), Weight(51)),
+    columns!(Weight(53), Arg::State(14), Arg::State(15), Weight(52), Weight(54), Weight(55), Weight(57), Weight(56), Weight(58)),
+    columns!(Weight(60), Arg::State(16), Arg::State(17), Weight(59), Weight(61), Weight(62), Weight(64), Weight(63), Weight(65)),
+    columns!(Weight(67), Arg::State(18), Arg::State(19), Weight(66), Weight(68), Weight(69), Weight(71), Weight(70), Weight(72)),
+    columns!(Weight(74), Arg::State(20), Arg::State(21), Weight(73), Weight(75), Weight(76), Weight(78), Weight(77), Weight(79)),
+    columns!(Weight(81), Arg::State(22), Arg::State(23), Weight(80), Weight(82), Weight(83), Weight(85), Weight(84), Weight(86)),
+    columns!(Weight(88), Arg::State(24), Arg::State(25), Weight(87), Weight(89), Weight(90), Weight(92), Weight(91), Weight(93)),
+    columns!(Weight(95), Arg::State(26), Arg::State(27), Weight(94), Weight(96), Weight(97), Weight(99), Weight(98), Weight(100)),
+    columns!(Weight(102), Arg::State(28), Arg::State(29), Weight(101), Weight(103), Weight(104), Weight(106), Weight(105), Weight(107)),
+    columns!(Weight(109), Arg::State(30), Arg::State(31), Weight(108), Weight(110), Weight(111), Weight(113), Weight(112), Weight(114)),
+    columns!(Weight(116), Arg::State(32), Arg::State(33), Weight(115), Weight(117), Weight(118), Weight(120), Weight(119), Weight(121)),
+    columns!(Weight(123), Arg::State(34), Arg::State(35), Weight(122), Weight(124), Weight(125), Weight(127), Weight(126), Weight(128)),
+    columns!(Weight(130), Arg::State(36), Arg::State(37), Weight(129), Weight(131), Weight(132), Weight(134), Weight(133), Weight(135)),
+    columns!(Weight(137), Arg::State(38), Arg::State(39), Weight(136), Weight(138), Weight(139), Weight(141), Weight(140), Weight(142)),
+    columns!(Weight(144), Arg::State(40), Arg::State(41), Weight(143), Weight(145), Weight(146), Weight(148), Weight(147), Weight(149)),
+    columns!(Weight(151), Arg::State(42), Arg::State(43), Weight(150), Weight(152), Weight(153), Weight(155), Weight(154), Weight(156)),
+    columns!(Weight(158), Arg::State(44), Arg::State(45), Weight(157), Weight(159), Weight(160), Weight(162), Weight(161), Weight(163)),
+    columns!(Weight(165), Arg::State(46), Arg::State(47), Weight(164), Weight(166), Weight(167), Weight(169), Weight(168), Weight(170)),
 ];
 
 static BUCKET_DECODE_1_ROWS: &[Dispatch] = &[

@@ -6,6 +6,7 @@
 use onnxcast_runtime::program::Arg::{
     Arena, Column, History, Input, Logits, Output, Ring, Step, Tokens, Weight,
 };
+use onnxcast_runtime::program::layers::{Run, unrolled};
 use onnxcast_runtime::program::{
     Arg, Block, Bucket, Decoder, Dispatch, Elem, Kernel, List, Phase, Port, Program,
     State, Tensor,
@@ -18,8 +19,8 @@ pub fn program() -> Program {
         name: Borrowed("smollm2"),
         plan_hash: Borrowed(""),
         kernels: Borrowed(KERNELS),
-        tensors: Borrowed(TENSORS),
-        states: Borrowed(STATES),
+        tensors: unrolled(TENSORS),
+        states: unrolled(STATES),
         buckets: Borrowed(BUCKETS),
         decoder: Some(Decoder {
             context: 1024,
@@ -172,435 +173,64 @@ static KERNELS: &[Kernel] = &[
     ),
 ];
 
-static TENSORS: &[Tensor] = &[
-    tensor!("model.embed_tokens.weight", rows_f16, [49152, 576], 56623104),
-    tensor!("model.layers.0.input_layernorm.weight", rows_f32, [576], 2304),
-    tensor!(
-        "model.layers.0.self_attn.q_proj.weight_T+model.layers.0.self_attn.k_proj.weight_T+model.layers.0.self_attn.v_proj.weight_T",
-        rows_f16, [960, 576], 1105920
-    ),
-    tensor!("/model/rotary_emb/Unsqueeze_2_output_0.cos_table", rows_f32, [1024, 32], 131072),
-    tensor!("/model/rotary_emb/Unsqueeze_3_output_0.sin_table", rows_f32, [1024, 32], 131072),
-    tensor!("model.layers.0.self_attn.o_proj.weight_T", rows_f16, [576, 576], 663552),
-    tensor!("model.layers.0.post_attention_layernorm.weight", rows_f32, [576], 2304),
-    tensor!(
-        "model.layers.0.mlp.gate_proj.weight_T+model.layers.0.mlp.up_proj.weight_T",
-        rows_f16, [3072, 576], 3538944
-    ),
-    tensor!("model.layers.0.mlp.down_proj.weight_T", rows_f16, [576, 1536], 1769472),
-    tensor!("model.layers.1.input_layernorm.weight", rows_f32, [576], 2304),
-    tensor!(
-        "model.layers.1.self_attn.q_proj.weight_T+model.layers.1.self_attn.k_proj.weight_T+model.layers.1.self_attn.v_proj.weight_T",
-        rows_f16, [960, 576], 1105920
-    ),
-    tensor!("model.layers.1.self_attn.o_proj.weight_T", rows_f16, [576, 576], 663552),
-    tensor!("model.layers.1.post_attention_layernorm.weight", rows_f32, [576], 2304),
-    tensor!(
-        "model.layers.1.mlp.gate_proj.weight_T+model.layers.1.mlp.up_proj.weight_T",
-        rows_f16, [3072, 576], 3538944
-    ),
-    tensor!("model.layers.1.mlp.down_proj.weight_T", rows_f16, [576, 1536], 1769472),
-    tensor!("model.layers.2.input_layernorm.weight", rows_f32, [576], 2304),
-    tensor!(
-        "model.layers.2.self_attn.q_proj.weight_T+model.layers.2.self_attn.k_proj.weight_T+model.layers.2.self_attn.v_proj.weight_T",
-        rows_f16, [960, 576], 1105920
-    ),
-    tensor!("model.layers.2.self_attn.o_proj.weight_T", rows_f16, [576, 576], 663552),
-    tensor!("model.layers.2.post_attention_layernorm.weight", rows_f32, [576], 2304),
-    tensor!(
-        "model.layers.2.mlp.gate_proj.weight_T+model.layers.2.mlp.up_proj.weight_T",
-        rows_f16, [3072, 576], 3538944
-    ),
-    tensor!("model.layers.2.mlp.down_proj.weight_T", rows_f16, [576, 1536], 1769472),
-    tensor!("model.layers.3.input_layernorm.weight", rows_f32, [576], 2304),
-    tensor!(
-        "model.layers.3.self_attn.q_proj.weight_T+model.layers.3.self_attn.k_proj.weight_T+model.layers.3.self_attn.v_proj.weight_T",
-        rows_f16, [960, 576], 1105920
-    ),
-    tensor!("model.layers.3.self_attn.o_proj.weight_T", rows_f16, [576, 576], 663552),
-    tensor!("model.layers.3.post_attention_layernorm.weight", rows_f32, [576], 2304),
-    tensor!(
-        "model.layers.3.mlp.gate_proj.weight_T+model.layers.3.mlp.up_proj.weight_T",
-        rows_f16, [3072, 576], 3538944
-    ),
-    tensor!("model.layers.3.mlp.down_proj.weight_T", rows_f16, [576, 1536], 1769472),
-    tensor!("model.layers.4.input_layernorm.weight", rows_f32, [576], 2304),
-    tensor!(
-        "model.layers.4.self_attn.q_proj.weight_T+model.layers.4.self_attn.k_proj.weight_T+model.layers.4.self_attn.v_proj.weight_T",
-        rows_f16, [960, 576], 1105920
-    ),
-    tensor!("model.layers.4.self_attn.o_proj.weight_T", rows_f16, [576, 576], 663552),
-    tensor!("model.layers.4.post_attention_layernorm.weight", rows_f32, [576], 2304),
-    tensor!(
-        "model.layers.4.mlp.gate_proj.weight_T+model.layers.4.mlp.up_proj.weight_T",
-        rows_f16, [3072, 576], 3538944
-    ),
-    tensor!("model.layers.4.mlp.down_proj.weight_T", rows_f16, [576, 1536], 1769472),
-    tensor!("model.layers.5.input_layernorm.weight", rows_f32, [576], 2304),
-    tensor!(
-        "model.layers.5.self_attn.q_proj.weight_T+model.layers.5.self_attn.k_proj.weight_T+model.layers.5.self_attn.v_proj.weight_T",
-        rows_f16, [960, 576], 1105920
-    ),
-    tensor!("model.layers.5.self_attn.o_proj.weight_T", rows_f16, [576, 576], 663552),
-    tensor!("model.layers.5.post_attention_layernorm.weight", rows_f32, [576], 2304),
-    tensor!(
-        "model.layers.5.mlp.gate_proj.weight_T+model.layers.5.mlp.up_proj.weight_T",
-        rows_f16, [3072, 576], 3538944
-    ),
-    tensor!("model.layers.5.mlp.down_proj.weight_T", rows_f16, [576, 1536], 1769472),
-    tensor!("model.layers.6.input_layernorm.weight", rows_f32, [576], 2304),
-    tensor!(
-        "model.layers.6.self_attn.q_proj.weight_T+model.layers.6.self_attn.k_proj.weight_T+model.layers.6.self_attn.v_proj.weight_T",
-        rows_f16, [960, 576], 1105920
-    ),
-    tensor!("model.layers.6.self_attn.o_proj.weight_T", rows_f16, [576, 576], 663552),
-    tensor!("model.layers.6.post_attention_layernorm.weight", rows_f32, [576], 2304),
-    tensor!(
-        "model.layers.6.mlp.gate_proj.weight_T+model.layers.6.mlp.up_proj.weight_T",
-        rows_f16, [3072, 576], 3538944
-    ),
-    tensor!("model.layers.6.mlp.down_proj.weight_T", rows_f16, [576, 1536], 1769472),
-    tensor!("model.layers.7.input_layernorm.weight", rows_f32, [576], 2304),
-    tensor!(
-        "model.layers.7.self_attn.q_proj.weight_T+model.layers.7.self_attn.k_proj.weight_T+model.layers.7.self_attn.v_proj.weight_T",
-        rows_f16, [960, 576], 1105920
-    ),
-    tensor!("model.layers.7.self_attn.o_proj.weight_T", rows_f16, [576, 576], 663552),
-    tensor!("model.layers.7.post_attention_layernorm.weight", rows_f32, [576], 2304),
-    tensor!(
-        "model.layers.7.mlp.gate_proj.weight_T+model.layers.7.mlp.up_proj.weight_T",
-        rows_f16, [3072, 576], 3538944
-    ),
-    tensor!("model.layers.7.mlp.down_proj.weight_T", rows_f16, [576, 1536], 1769472),
-    tensor!("model.layers.8.input_layernorm.weight", rows_f32, [576], 2304),
-    tensor!(
-        "model.layers.8.self_attn.q_proj.weight_T+model.layers.8.self_attn.k_proj.weight_T+model.layers.8.self_attn.v_proj.weight_T",
-        rows_f16, [960, 576], 1105920
-    ),
-    tensor!("model.layers.8.self_attn.o_proj.weight_T", rows_f16, [576, 576], 663552),
-    tensor!("model.layers.8.post_attention_layernorm.weight", rows_f32, [576], 2304),
-    tensor!(
-        "model.layers.8.mlp.gate_proj.weight_T+model.layers.8.mlp.up_proj.weight_T",
-        rows_f16, [3072, 576], 3538944
-    ),
-    tensor!("model.layers.8.mlp.down_proj.weight_T", rows_f16, [576, 1536], 1769472),
-    tensor!("model.layers.9.input_layernorm.weight", rows_f32, [576], 2304),
-    tensor!(
-        "model.layers.9.self_attn.q_proj.weight_T+model.layers.9.self_attn.k_proj.weight_T+model.layers.9.self_attn.v_proj.weight_T",
-        rows_f16, [960, 576], 1105920
-    ),
-    tensor!("model.layers.9.self_attn.o_proj.weight_T", rows_f16, [576, 576], 663552),
-    tensor!("model.layers.9.post_attention_layernorm.weight", rows_f32, [576], 2304),
-    tensor!(
-        "model.layers.9.mlp.gate_proj.weight_T+model.layers.9.mlp.up_proj.weight_T",
-        rows_f16, [3072, 576], 3538944
-    ),
-    tensor!("model.layers.9.mlp.down_proj.weight_T", rows_f16, [576, 1536], 1769472),
-    tensor!("model.layers.10.input_layernorm.weight", rows_f32, [576], 2304),
-    tensor!(
-        "model.layers.10.self_attn.q_proj.weight_T+model.layers.10.self_attn.k_proj.weight_T+model.layers.10.self_attn.v_proj.weight_T",
-        rows_f16, [960, 576], 1105920
-    ),
-    tensor!("model.layers.10.self_attn.o_proj.weight_T", rows_f16, [576, 576], 663552),
-    tensor!("model.layers.10.post_attention_layernorm.weight", rows_f32, [576], 2304),
-    tensor!(
-        "model.layers.10.mlp.gate_proj.weight_T+model.layers.10.mlp.up_proj.weight_T",
-        rows_f16, [3072, 576], 3538944
-    ),
-    tensor!("model.layers.10.mlp.down_proj.weight_T", rows_f16, [576, 1536], 1769472),
-    tensor!("model.layers.11.input_layernorm.weight", rows_f32, [576], 2304),
-    tensor!(
-        "model.layers.11.self_attn.q_proj.weight_T+model.layers.11.self_attn.k_proj.weight_T+model.layers.11.self_attn.v_proj.weight_T",
-        rows_f16, [960, 576], 1105920
-    ),
-    tensor!("model.layers.11.self_attn.o_proj.weight_T", rows_f16, [576, 576], 663552),
-    tensor!("model.layers.11.post_attention_layernorm.weight", rows_f32, [576], 2304),
-    tensor!(
-        "model.layers.11.mlp.gate_proj.weight_T+model.layers.11.mlp.up_proj.weight_T",
-        rows_f16, [3072, 576], 3538944
-    ),
-    tensor!("model.layers.11.mlp.down_proj.weight_T", rows_f16, [576, 1536], 1769472),
-    tensor!("model.layers.12.input_layernorm.weight", rows_f32, [576], 2304),
-    tensor!(
-        "model.layers.12.self_attn.q_proj.weight_T+model.layers.12.self_attn.k_proj.weight_T+model.layers.12.self_attn.v_proj.weight_T",
-        rows_f16, [960, 576], 1105920
-    ),
-    tensor!("model.layers.12.self_attn.o_proj.weight_T", rows_f16, [576, 576], 663552),
-    tensor!("model.layers.12.post_attention_layernorm.weight", rows_f32, [576], 2304),
-    tensor!(
-        "model.layers.12.mlp.gate_proj.weight_T+model.layers.12.mlp.up_proj.weight_T",
-        rows_f16, [3072, 576], 3538944
-    ),
-    tensor!("model.layers.12.mlp.down_proj.weight_T", rows_f16, [576, 1536], 1769472),
-    tensor!("model.layers.13.input_layernorm.weight", rows_f32, [576], 2304),
-    tensor!(
-        "model.layers.13.self_attn.q_proj.weight_T+model.layers.13.self_attn.k_proj.weight_T+model.layers.13.self_attn.v_proj.weight_T",
-        rows_f16, [960, 576], 1105920
-    ),
-    tensor!("model.layers.13.self_attn.o_proj.weight_T", rows_f16, [576, 576], 663552),
-    tensor!("model.layers.13.post_attention_layernorm.weight", rows_f32, [576], 2304),
-    tensor!(
-        "model.layers.13.mlp.gate_proj.weight_T+model.layers.13.mlp.up_proj.weight_T",
-        rows_f16, [3072, 576], 3538944
-    ),
-    tensor!("model.layers.13.mlp.down_proj.weight_T", rows_f16, [576, 1536], 1769472),
-    tensor!("model.layers.14.input_layernorm.weight", rows_f32, [576], 2304),
-    tensor!(
-        "model.layers.14.self_attn.q_proj.weight_T+model.layers.14.self_attn.k_proj.weight_T+model.layers.14.self_attn.v_proj.weight_T",
-        rows_f16, [960, 576], 1105920
-    ),
-    tensor!("model.layers.14.self_attn.o_proj.weight_T", rows_f16, [576, 576], 663552),
-    tensor!("model.layers.14.post_attention_layernorm.weight", rows_f32, [576], 2304),
-    tensor!(
-        "model.layers.14.mlp.gate_proj.weight_T+model.layers.14.mlp.up_proj.weight_T",
-        rows_f16, [3072, 576], 3538944
-    ),
-    tensor!("model.layers.14.mlp.down_proj.weight_T", rows_f16, [576, 1536], 1769472),
-    tensor!("model.layers.15.input_layernorm.weight", rows_f32, [576], 2304),
-    tensor!(
-        "model.layers.15.self_attn.q_proj.weight_T+model.layers.15.self_attn.k_proj.weight_T+model.layers.15.self_attn.v_proj.weight_T",
-        rows_f16, [960, 576], 1105920
-    ),
-    tensor!("model.layers.15.self_attn.o_proj.weight_T", rows_f16, [576, 576], 663552),
-    tensor!("model.layers.15.post_attention_layernorm.weight", rows_f32, [576], 2304),
-    tensor!(
-        "model.layers.15.mlp.gate_proj.weight_T+model.layers.15.mlp.up_proj.weight_T",
-        rows_f16, [3072, 576], 3538944
-    ),
-    tensor!("model.layers.15.mlp.down_proj.weight_T", rows_f16, [576, 1536], 1769472),
-    tensor!("model.layers.16.input_layernorm.weight", rows_f32, [576], 2304),
-    tensor!(
-        "model.layers.16.self_attn.q_proj.weight_T+model.layers.16.self_attn.k_proj.weight_T+model.layers.16.self_attn.v_proj.weight_T",
-        rows_f16, [960, 576], 1105920
-    ),
-    tensor!("model.layers.16.self_attn.o_proj.weight_T", rows_f16, [576, 576], 663552),
-    tensor!("model.layers.16.post_attention_layernorm.weight", rows_f32, [576], 2304),
-    tensor!(
-        "model.layers.16.mlp.gate_proj.weight_T+model.layers.16.mlp.up_proj.weight_T",
-        rows_f16, [3072, 576], 3538944
-    ),
-    tensor!("model.layers.16.mlp.down_proj.weight_T", rows_f16, [576, 1536], 1769472),
-    tensor!("model.layers.17.input_layernorm.weight", rows_f32, [576], 2304),
-    tensor!(
-        "model.layers.17.self_attn.q_proj.weight_T+model.layers.17.self_attn.k_proj.weight_T+model.layers.17.self_attn.v_proj.weight_T",
-        rows_f16, [960, 576], 1105920
-    ),
-    tensor!("model.layers.17.self_attn.o_proj.weight_T", rows_f16, [576, 576], 663552),
-    tensor!("model.layers.17.post_attention_layernorm.weight", rows_f32, [576], 2304),
-    tensor!(
-        "model.layers.17.mlp.gate_proj.weight_T+model.layers.17.mlp.up_proj.weight_T",
-        rows_f16, [3072, 576], 3538944
-    ),
-    tensor!("model.layers.17.mlp.down_proj.weight_T", rows_f16, [576, 1536], 1769472),
-    tensor!("model.layers.18.input_layernorm.weight", rows_f32, [576], 2304),
-    tensor!(
-        "model.layers.18.self_attn.q_proj.weight_T+model.layers.18.self_attn.k_proj.weight_T+model.layers.18.self_attn.v_proj.weight_T",
-        rows_f16, [960, 576], 1105920
-    ),
-    tensor!("model.layers.18.self_attn.o_proj.weight_T", rows_f16, [576, 576], 663552),
-    tensor!("model.layers.18.post_attention_layernorm.weight", rows_f32, [576], 2304),
-    tensor!(
-        "model.layers.18.mlp.gate_proj.weight_T+model.layers.18.mlp.up_proj.weight_T",
-        rows_f16, [3072, 576], 3538944
-    ),
-    tensor!("model.layers.18.mlp.down_proj.weight_T", rows_f16, [576, 1536], 1769472),
-    tensor!("model.layers.19.input_layernorm.weight", rows_f32, [576], 2304),
-    tensor!(
-        "model.layers.19.self_attn.q_proj.weight_T+model.layers.19.self_attn.k_proj.weight_T+model.layers.19.self_attn.v_proj.weight_T",
-        rows_f16, [960, 576], 1105920
-    ),
-    tensor!("model.layers.19.self_attn.o_proj.weight_T", rows_f16, [576, 576], 663552),
-    tensor!("model.layers.19.post_attention_layernorm.weight", rows_f32, [576], 2304),
-    tensor!(
-        "model.layers.19.mlp.gate_proj.weight_T+model.layers.19.mlp.up_proj.weight_T",
-        rows_f16, [3072, 576], 3538944
-    ),
-    tensor!("model.layers.19.mlp.down_proj.weight_T", rows_f16, [576, 1536], 1769472),
-    tensor!("model.layers.20.input_layernorm.weight", rows_f32, [576], 2304),
-    tensor!(
-        "model.layers.20.self_attn.q_proj.weight_T+model.layers.20.self_attn.k_proj.weight_T+model.layers.20.self_attn.v_proj.weight_T",
-        rows_f16, [960, 576], 1105920
-    ),
-    tensor!("model.layers.20.self_attn.o_proj.weight_T", rows_f16, [576, 576], 663552),
-    tensor!("model.layers.20.post_attention_layernorm.weight", rows_f32, [576], 2304),
-    tensor!(
-        "model.layers.20.mlp.gate_proj.weight_T+model.layers.20.mlp.up_proj.weight_T",
-        rows_f16, [3072, 576], 3538944
-    ),
-    tensor!("model.layers.20.mlp.down_proj.weight_T", rows_f16, [576, 1536], 1769472),
-    tensor!("model.layers.21.input_layernorm.weight", rows_f32, [576], 2304),
-    tensor!(
-        "model.layers.21.self_attn.q_proj.weight_T+model.layers.21.self_attn.k_proj.weight_T+model.layers.21.self_attn.v_proj.weight_T",
-        rows_f16, [960, 576], 1105920
-    ),
-    tensor!("model.layers.21.self_attn.o_proj.weight_T", rows_f16, [576, 576], 663552),
-    tensor!("model.layers.21.post_attention_layernorm.weight", rows_f32, [576], 2304),
-    tensor!(
-        "model.layers.21.mlp.gate_proj.weight_T+model.layers.21.mlp.up_proj.weight_T",
-        rows_f16, [3072, 576], 3538944
-    ),
-    tensor!("model.layers.21.mlp.down_proj.weight_T", rows_f16, [576, 1536], 1769472),
-    tensor!("model.layers.22.input_layernorm.weight", rows_f32, [576], 2304),
-    tensor!(
-        "model.layers.22.self_attn.q_proj.weight_T+model.layers.22.self_attn.k_proj.weight_T+model.layers.22.self_attn.v_proj.weight_T",
-        rows_f16, [960, 576], 1105920
-    ),
-    tensor!("model.layers.22.self_attn.o_proj.weight_T", rows_f16, [576, 576], 663552),
-    tensor!("model.layers.22.post_attention_layernorm.weight", rows_f32, [576], 2304),
-    tensor!(
-        "model.layers.22.mlp.gate_proj.weight_T+model.layers.22.mlp.up_proj.weight_T",
-        rows_f16, [3072, 576], 3538944
-    ),
-    tensor!("model.layers.22.mlp.down_proj.weight_T", rows_f16, [576, 1536], 1769472),
-    tensor!("model.layers.23.input_layernorm.weight", rows_f32, [576], 2304),
-    tensor!(
-        "model.layers.23.self_attn.q_proj.weight_T+model.layers.23.self_attn.k_proj.weight_T+model.layers.23.self_attn.v_proj.weight_T",
-        rows_f16, [960, 576], 1105920
-    ),
-    tensor!("model.layers.23.self_attn.o_proj.weight_T", rows_f16, [576, 576], 663552),
-    tensor!("model.layers.23.post_attention_layernorm.weight", rows_f32, [576], 2304),
-    tensor!(
-        "model.layers.23.mlp.gate_proj.weight_T+model.layers.23.mlp.up_proj.weight_T",
-        rows_f16, [3072, 576], 3538944
-    ),
-    tensor!("model.layers.23.mlp.down_proj.weight_T", rows_f16, [576, 1536], 1769472),
-    tensor!("model.layers.24.input_layernorm.weight", rows_f32, [576], 2304),
-    tensor!(
-        "model.layers.24.self_attn.q_proj.weight_T+model.layers.24.self_attn.k_proj.weight_T+model.layers.24.self_attn.v_proj.weight_T",
-        rows_f16, [960, 576], 1105920
-    ),
-    tensor!("model.layers.24.self_attn.o_proj.weight_T", rows_f16, [576, 576], 663552),
-    tensor!("model.layers.24.post_attention_layernorm.weight", rows_f32, [576], 2304),
-    tensor!(
-        "model.layers.24.mlp.gate_proj.weight_T+model.layers.24.mlp.up_proj.weight_T",
-        rows_f16, [3072, 576], 3538944
-    ),
-    tensor!("model.layers.24.mlp.down_proj.weight_T", rows_f16, [576, 1536], 1769472),
-    tensor!("model.layers.25.input_layernorm.weight", rows_f32, [576], 2304),
-    tensor!(
-        "model.layers.25.self_attn.q_proj.weight_T+model.layers.25.self_attn.k_proj.weight_T+model.layers.25.self_attn.v_proj.weight_T",
-        rows_f16, [960, 576], 1105920
-    ),
-    tensor!("model.layers.25.self_attn.o_proj.weight_T", rows_f16, [576, 576], 663552),
-    tensor!("model.layers.25.post_attention_layernorm.weight", rows_f32, [576], 2304),
-    tensor!(
-        "model.layers.25.mlp.gate_proj.weight_T+model.layers.25.mlp.up_proj.weight_T",
-        rows_f16, [3072, 576], 3538944
-    ),
-    tensor!("model.layers.25.mlp.down_proj.weight_T", rows_f16, [576, 1536], 1769472),
-    tensor!("model.layers.26.input_layernorm.weight", rows_f32, [576], 2304),
-    tensor!(
-        "model.layers.26.self_attn.q_proj.weight_T+model.layers.26.self_attn.k_proj.weight_T+model.layers.26.self_attn.v_proj.weight_T",
-        rows_f16, [960, 576], 1105920
-    ),
-    tensor!("model.layers.26.self_attn.o_proj.weight_T", rows_f16, [576, 576], 663552),
-    tensor!("model.layers.26.post_attention_layernorm.weight", rows_f32, [576], 2304),
-    tensor!(
-        "model.layers.26.mlp.gate_proj.weight_T+model.layers.26.mlp.up_proj.weight_T",
-        rows_f16, [3072, 576], 3538944
-    ),
-    tensor!("model.layers.26.mlp.down_proj.weight_T", rows_f16, [576, 1536], 1769472),
-    tensor!("model.layers.27.input_layernorm.weight", rows_f32, [576], 2304),
-    tensor!(
-        "model.layers.27.self_attn.q_proj.weight_T+model.layers.27.self_attn.k_proj.weight_T+model.layers.27.self_attn.v_proj.weight_T",
-        rows_f16, [960, 576], 1105920
-    ),
-    tensor!("model.layers.27.self_attn.o_proj.weight_T", rows_f16, [576, 576], 663552),
-    tensor!("model.layers.27.post_attention_layernorm.weight", rows_f32, [576], 2304),
-    tensor!(
-        "model.layers.27.mlp.gate_proj.weight_T+model.layers.27.mlp.up_proj.weight_T",
-        rows_f16, [3072, 576], 3538944
-    ),
-    tensor!("model.layers.27.mlp.down_proj.weight_T", rows_f16, [576, 1536], 1769472),
-    tensor!("model.layers.28.input_layernorm.weight", rows_f32, [576], 2304),
-    tensor!(
-        "model.layers.28.self_attn.q_proj.weight_T+model.layers.28.self_attn.k_proj.weight_T+model.layers.28.self_attn.v_proj.weight_T",
-        rows_f16, [960, 576], 1105920
-    ),
-    tensor!("model.layers.28.self_attn.o_proj.weight_T", rows_f16, [576, 576], 663552),
-    tensor!("model.layers.28.post_attention_layernorm.weight", rows_f32, [576], 2304),
-    tensor!(
-        "model.layers.28.mlp.gate_proj.weight_T+model.layers.28.mlp.up_proj.weight_T",
-        rows_f16, [3072, 576], 3538944
-    ),
-    tensor!("model.layers.28.mlp.down_proj.weight_T", rows_f16, [576, 1536], 1769472),
-    tensor!("model.layers.29.input_layernorm.weight", rows_f32, [576], 2304),
-    tensor!(
-        "model.layers.29.self_attn.q_proj.weight_T+model.layers.29.self_attn.k_proj.weight_T+model.layers.29.self_attn.v_proj.weight_T",
-        rows_f16, [960, 576], 1105920
-    ),
-    tensor!("model.layers.29.self_attn.o_proj.weight_T", rows_f16, [576, 576], 663552),
-    tensor!("model.layers.29.post_attention_layernorm.weight", rows_f32, [576], 2304),
-    tensor!(
-        "model.layers.29.mlp.gate_proj.weight_T+model.layers.29.mlp.up_proj.weight_T",
-        rows_f16, [3072, 576], 3538944
-    ),
-    tensor!("model.layers.29.mlp.down_proj.weight_T", rows_f16, [576, 1536], 1769472),
-    tensor!("model.norm.weight", rows_f32, [576], 2304),
+static TENSORS: &[Run<Tensor>] = &[
+    Run {
+        layers: 1,
+        rows: &[
+            tensor!("model.embed_tokens.weight", rows_f16, [49152, 576], 56623104),
+            tensor!("model.layers.0.input_layernorm.weight", rows_f32, [576], 2304),
+            tensor!(
+                "model.layers.0.self_attn.q_proj.weight_T+model.layers.0.self_attn.k_proj.weight_T+model.layers.0.self_attn.v_proj.weight_T",
+                rows_f16, [960, 576], 1105920
+            ),
+            tensor!("/model/rotary_emb/Unsqueeze_2_output_0.cos_table", rows_f32, [1024, 32], 131072),
+            tensor!("/model/rotary_emb/Unsqueeze_3_output_0.sin_table", rows_f32, [1024, 32], 131072),
+        ],
+    },
+    Run {
+        layers: 29,
+        rows: &[
+            tensor!("model.layers.{l}.self_attn.o_proj.weight_T", rows_f16, [576, 576], 663552),
+            tensor!("model.layers.{l}.post_attention_layernorm.weight", rows_f32, [576], 2304),
+            tensor!(
+                "model.layers.{l}.mlp.gate_proj.weight_T+model.layers.{l}.mlp.up_proj.weight_T",
+                rows_f16, [3072, 576], 3538944
+            ),
+            tensor!("model.layers.{l}.mlp.down_proj.weight_T", rows_f16, [576, 1536], 1769472),
+            tensor!("model.layers.{l+1}.input_layernorm.weight", rows_f32, [576], 2304),
+            tensor!(
+                "model.layers.{l+1}.self_attn.q_proj.weight_T+model.layers.{l+1}.self_attn.k_proj.weight_T+model.layers.{l+1}.self_attn.v_proj.weight_T",
+                rows_f16, [960, 576], 1105920
+            ),
+        ],
+    },
+    Run {
+        layers: 1,
+        rows: &[
+            tensor!("model.layers.29.self_attn.o_proj.weight_T", rows_f16, [576, 576], 663552),
+            tensor!("model.layers.29.post_attention_layernorm.weight", rows_f32, [576], 2304),
+            tensor!(
+                "model.layers.29.mlp.gate_proj.weight_T+model.layers.29.mlp.up_proj.weight_T",
+                rows_f16, [3072, 576], 3538944
+            ),
+            tensor!("model.layers.29.mlp.down_proj.weight_T", rows_f16, [576, 1536], 1769472),
+            tensor!("model.norm.weight", rows_f32, [576], 2304),
+        ],
+    },
 ];
 
-static STATES: &[State] = &[
-    state!("past_key_values.0.key", 393216, [1, 3, 1024, 64], Elem::F16),
-    state!("past_key_values.0.value", 393216, [1, 3, 1024, 64], Elem::F16),
-    state!("past_key_values.1.key", 393216, [1, 3, 1024, 64], Elem::F16),
-    state!("past_key_values.1.value", 393216, [1, 3, 1024, 64], Elem::F16),
-    state!("past_key_values.2.key", 393216, [1, 3, 1024, 64], Elem::F16),
-    state!("past_key_values.2.value", 393216, [1, 3, 1024, 64], Elem::F16),
-    state!("past_key_values.3.key", 393216, [1, 3, 1024, 64], Elem::F16),
-    state!("past_key_values.3.value", 393216, [1, 3, 1024, 64], Elem::F16),
-    state!("past_key_values.4.key", 393216, [1, 3, 1024, 64], Elem::F16),
-    state!("past_key_values.4.value", 393216, [1, 3, 1024, 64], Elem::F16),
-    state!("past_key_values.5.key", 393216, [1, 3, 1024, 64], Elem::F16),
-    state!("past_key_values.5.value", 393216, [1, 3, 1024, 64], Elem::F16),
-    state!("past_key_values.6.key", 393216, [1, 3, 1024, 64], Elem::F16),
-    state!("past_key_values.6.value", 393216, [1, 3, 1024, 64], Elem::F16),
-    state!("past_key_values.7.key", 393216, [1, 3, 1024, 64], Elem::F16),
-    state!("past_key_values.7.value", 393216, [1, 3, 1024, 64], Elem::F16),
-    state!("past_key_values.8.key", 393216, [1, 3, 1024, 64], Elem::F16),
-    state!("past_key_values.8.value", 393216, [1, 3, 1024, 64], Elem::F16),
-    state!("past_key_values.9.key", 393216, [1, 3, 1024, 64], Elem::F16),
-    state!("past_key_values.9.value", 393216, [1, 3, 1024, 64], Elem::F16),
-    state!("past_key_values.10.key", 393216, [1, 3, 1024, 64], Elem::F16),
-    state!("past_key_values.10.value", 393216, [1, 3, 1024, 64], Elem::F16),
-    state!("past_key_values.11.key", 393216, [1, 3, 1024, 64], Elem::F16),
-    state!("past_key_values.11.value", 393216, [1, 3, 1024, 64], Elem::F16),
-    state!("past_key_values.12.key", 393216, [1, 3, 1024, 64], Elem::F16),
-    state!("past_key_values.12.value", 393216, [1, 3, 1024, 64], Elem::F16),
-    state!("past_key_values.13.key", 393216, [1, 3, 1024, 64], Elem::F16),
-    state!("past_key_values.13.value", 393216, [1, 3, 1024, 64], Elem::F16),
-    state!("past_key_values.14.key", 393216, [1, 3, 1024, 64], Elem::F16),
-    state!("past_key_values.14.value", 393216, [1, 3, 1024, 64], Elem::F16),
-    state!("past_key_values.15.key", 393216, [1, 3, 1024, 64], Elem::F16),
-    state!("past_key_values.15.value", 393216, [1, 3, 1024, 64], Elem::F16),
-    state!("past_key_values.16.key", 393216, [1, 3, 1024, 64], Elem::F16),
-    state!("past_key_values.16.value", 393216, [1, 3, 1024, 64], Elem::F16),
-    state!("past_key_values.17.key", 393216, [1, 3, 1024, 64], Elem::F16),
-    state!("past_key_values.17.value", 393216, [1, 3, 1024, 64], Elem::F16),
-    state!("past_key_values.18.key", 393216, [1, 3, 1024, 64], Elem::F16),
-    state!("past_key_values.18.value", 393216, [1, 3, 1024, 64], Elem::F16),
-    state!("past_key_values.19.key", 393216, [1, 3, 1024, 64], Elem::F16),
-    state!("past_key_values.19.value", 393216, [1, 3, 1024, 64], Elem::F16),
-    state!("past_key_values.20.key", 393216, [1, 3, 1024, 64], Elem::F16),
-    state!("past_key_values.20.value", 393216, [1, 3, 1024, 64], Elem::F16),
-    state!("past_key_values.21.key", 393216, [1, 3, 1024, 64], Elem::F16),
-    state!("past_key_values.21.value", 393216, [1, 3, 1024, 64], Elem::F16),
-    state!("past_key_values.22.key", 393216, [1, 3, 1024, 64], Elem::F16),
-    state!("past_key_values.22.value", 393216, [1, 3, 1024, 64], Elem::F16),
-    state!("past_key_values.23.key", 393216, [1, 3, 1024, 64], Elem::F16),
-    state!("past_key_values.23.value", 393216, [1, 3, 1024, 64], Elem::F16),
-    state!("past_key_values.24.key", 393216, [1, 3, 1024, 64], Elem::F16),
-    state!("past_key_values.24.value", 393216, [1, 3, 1024, 64], Elem::F16),
-    state!("past_key_values.25.key", 393216, [1, 3, 1024, 64], Elem::F16),
-    state!("past_key_values.25.value", 393216, [1, 3, 1024, 64], Elem::F16),
-    state!("past_key_values.26.key", 393216, [1, 3, 1024, 64], Elem::F16),
-    state!("past_key_values.26.value", 393216, [1, 3, 1024, 64], Elem::F16),
-    state!("past_key_values.27.key", 393216, [1, 3, 1024, 64], Elem::F16),
-    state!("past_key_values.27.value", 393216, [1, 3, 1024, 64], Elem::F16),
-    state!("past_key_values.28.key", 393216, [1, 3, 1024, 64], Elem::F16),
-    state!("past_key_values.28.value", 393216, [1, 3, 1024, 64], Elem::F16),
-    state!("past_key_values.29.key", 393216, [1, 3, 1024, 64], Elem::F16),
-    state!("past_key_values.29.value", 393216, [1, 3, 1024, 64], Elem::F16),
-    state!("counters", 36, [9], Elem::U32),
+static STATES: &[Run<State>] = &[
+    Run {
+        layers: 30,
+        rows: &[
+            state!("past_key_values.{l}.key", 393216, [1, 3, 1024, 64], Elem::F16),
+            state!("past_key_values.{l}.value", 393216, [1, 3, 1024, 64], Elem::F16),
+        ],
+    },
+    Run {
+        layers: 1,
+        rows: &[state!("counters", 36, [9], Elem::U32)],
+    },
 ];
 
 static BUCKETS: &[Bucket] = &[
@@ -972,62 +602,20 @@ static BUCKET_DECODE_1_TABLE: &[List<Arg>] = &[
     columns!(Weight(82), Arg::State(26), Arg::State(27), Weight(81), Weight(83), Weight(85), Weight(84), Weight(86)),
     columns!(Weight(88), Arg::State(28), Arg::State(29), Weight(87), Weight(89), Weight(91), Weight(90), Weight(92)),
     columns!(Weight(94), Arg::State(30), Arg::State(31), Weight(93), Weight(95), Weight(97), Weight(96), Weight(98)),
-    columns!(
-        Weight(100), Arg::State(32), Arg::State(33), Weight(99), Weight(101),
-        Weight(103), Weight(102), Weight(104)
-    ),
-    columns!(
-        Weight(106), Arg::State(34), Arg::State(35), Weight(105), Weight(107),
-        Weight(109), Weight(108), Weight(110)
-    ),
-    columns!(
-        Weight(112), Arg::State(36), Arg::State(37), Weight(111), Weight(113),
-        Weight(115), Weight(114), Weight(116)
-    ),
-    columns!(
-        Weight(118), Arg::State(38), Arg::State(39), Weight(117), Weight(119),
-        Weight(121), Weight(120), Weight(122)
-    ),
-    columns!(
-        Weight(124), Arg::State(40), Arg::State(41), Weight(123), Weight(125),
-        Weight(127), Weight(126), Weight(128)
-    ),
-    columns!(
-        Weight(130), Arg::State(42), Arg::State(43), Weight(129), Weight(131),
-        Weight(133), Weight(132), Weight(134)
-    ),
-    columns!(
-        Weight(136), Arg::State(44), Arg::State(45), Weight(135), Weight(137),
-        Weight(139), Weight(138), Weight(140)
-    ),
-    columns!(
-        Weight(142), Arg::State(46), Arg::State(47), Weight(141), Weight(143),
-        Weight(145), Weight(144), Weight(146)
-    ),
-    columns!(
-        Weight(148), Arg::State(48), Arg::State(49), Weight(147), Weight(149),
-        Weight(151), Weight(150), Weight(152)
-    ),
-    columns!(
-        Weight(154), Arg::State(50), Arg::State(51), Weight(153), Weight(155),
-        Weight(157), Weight(156), Weight(158)
-    ),
-    columns!(
-        Weight(160), Arg::State(52), Arg::State(53), Weight(159), Weight(161),
-        Weight(163), Weight(162), Weight(164)
-    ),
-    columns!(
-        Weight(166), Arg::State(54), Arg::State(55), Weight(165), Weight(167),
-        Weight(169), Weight(168), Weight(170)
-    ),
-    columns!(
-        Weight(172), Arg::State(56), Arg::State(57), Weight(171), Weight(173),
-        Weight(175), Weight(174), Weight(176)
-    ),
-    columns!(
-        Weight(178), Arg::State(58), Arg::State(59), Weight(177), Weight(179),
-        Weight(181), Weight(180), Weight(182)
-    ),
+    columns!(Weight(100), Arg::State(32), Arg::State(33), Weight(99), Weight(101), Weight(103), Weight(102), Weight(104)),
+    columns!(Weight(106), Arg::State(34), Arg::State(35), Weight(105), Weight(107), Weight(109), Weight(108), Weight(110)),
+    columns!(Weight(112), Arg::State(36), Arg::State(37), Weight(111), Weight(113), Weight(115), Weight(114), Weight(116)),
+    columns!(Weight(118), Arg::State(38), Arg::State(39), Weight(117), Weight(119), Weight(121), Weight(120), Weight(122)),
+    columns!(Weight(124), Arg::State(40), Arg::State(41), Weight(123), Weight(125), Weight(127), Weight(126), Weight(128)),
+    columns!(Weight(130), Arg::State(42), Arg::State(43), Weight(129), Weight(131), Weight(133), Weight(132), Weight(134)),
+    columns!(Weight(136), Arg::State(44), Arg::State(45), Weight(135), Weight(137), Weight(139), Weight(138), Weight(140)),
+    columns!(Weight(142), Arg::State(46), Arg::State(47), Weight(141), Weight(143), Weight(145), Weight(144), Weight(146)),
+    columns!(Weight(148), Arg::State(48), Arg::State(49), Weight(147), Weight(149), Weight(151), Weight(150), Weight(152)),
+    columns!(Weight(154), Arg::State(50), Arg::State(51), Weight(153), Weight(155), Weight(157), Weight(156), Weight(158)),
+    columns!(Weight(160), Arg::State(52), Arg::State(53), Weight(159), Weight(161), Weight(163), Weight(162), Weight(164)),
+    columns!(Weight(166), Arg::State(54), Arg::State(55), Weight(165), Weight(167), Weight(169), Weight(168), Weight(170)),
+    columns!(Weight(172), Arg::State(56), Arg::State(57), Weight(171), Weight(173), Weight(175), Weight(174), Weight(176)),
+    columns!(Weight(178), Arg::State(58), Arg::State(59), Weight(177), Weight(179), Weight(181), Weight(180), Weight(182)),
 ];
 
 static BUCKET_DECODE_1_ROWS: &[Dispatch] = &[

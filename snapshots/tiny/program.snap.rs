@@ -6,6 +6,7 @@
 use onnxcast_runtime::program::Arg::{
     Arena, Column, History, Input, Logits, Output, Ring, Step, Tokens, Weight,
 };
+use onnxcast_runtime::program::layers::{Run, unrolled};
 use onnxcast_runtime::program::{
     Arg, Block, Bucket, Decoder, Dispatch, Elem, Kernel, List, Phase, Port, Program,
     State, Tensor,
@@ -18,8 +19,8 @@ pub fn program() -> Program {
         name: Borrowed("tiny"),
         plan_hash: Borrowed(""),
         kernels: Borrowed(KERNELS),
-        tensors: Borrowed(TENSORS),
-        states: Borrowed(STATES),
+        tensors: unrolled(TENSORS),
+        states: unrolled(STATES),
         buckets: Borrowed(BUCKETS),
         decoder: Some(Decoder {
             context: 300,
@@ -146,37 +147,53 @@ static KERNELS: &[Kernel] = &[
     ),
 ];
 
-static TENSORS: &[Tensor] = &[
-    tensor!("model.embed_tokens.weight", rows_f32, [320, 96], 122880),
-    tensor!(
-        "model.layers.0.self_attn.q_proj.weight_T+model.layers.0.self_attn.k_proj.weight_T+model.layers.0.self_attn.v_proj.weight_T",
-        rows_f32, [160, 96], 61440
-    ),
-    tensor!("model.layers.0.input_layernorm.weight", rows_f32, [96], 384),
-    tensor!("/model/rotary_emb/Unsqueeze_2_output_0.cos_table", rows_f32, [300, 8], 9600),
-    tensor!("/model/rotary_emb/Unsqueeze_3_output_0.sin_table", rows_f32, [300, 8], 9600),
-    tensor!("model.layers.0.self_attn.o_proj.weight_T", rows_f32, [96, 96], 36864),
-    tensor!("model.layers.0.mlp.gate_proj.weight_T+model.layers.0.mlp.up_proj.weight_T", rows_f32, [512, 96], 196608),
-    tensor!("model.layers.0.post_attention_layernorm.weight", rows_f32, [96], 384),
-    tensor!("model.layers.0.mlp.down_proj.weight_T", rows_f32, [96, 256], 98304),
-    tensor!(
-        "model.layers.1.self_attn.q_proj.weight_T+model.layers.1.self_attn.k_proj.weight_T+model.layers.1.self_attn.v_proj.weight_T",
-        rows_f32, [160, 96], 61440
-    ),
-    tensor!("model.layers.1.input_layernorm.weight", rows_f32, [96], 384),
-    tensor!("model.layers.1.self_attn.o_proj.weight_T", rows_f32, [96, 96], 36864),
-    tensor!("model.layers.1.mlp.gate_proj.weight_T+model.layers.1.mlp.up_proj.weight_T", rows_f32, [512, 96], 196608),
-    tensor!("model.layers.1.post_attention_layernorm.weight", rows_f32, [96], 384),
-    tensor!("model.layers.1.mlp.down_proj.weight_T", rows_f32, [96, 256], 98304),
-    tensor!("lm_head.weight_T", rows_f32, [320, 96], 122880),
-    tensor!("model.norm.weight", rows_f32, [96], 384),
+static TENSORS: &[Run<Tensor>] = &[
+    Run {
+        layers: 1,
+        rows: &[
+            tensor!("model.embed_tokens.weight", rows_f32, [320, 96], 122880),
+            tensor!(
+                "model.layers.0.self_attn.q_proj.weight_T+model.layers.0.self_attn.k_proj.weight_T+model.layers.0.self_attn.v_proj.weight_T",
+                rows_f32, [160, 96], 61440
+            ),
+            tensor!("model.layers.0.input_layernorm.weight", rows_f32, [96], 384),
+            tensor!("/model/rotary_emb/Unsqueeze_2_output_0.cos_table", rows_f32, [300, 8], 9600),
+            tensor!("/model/rotary_emb/Unsqueeze_3_output_0.sin_table", rows_f32, [300, 8], 9600),
+            tensor!("model.layers.0.self_attn.o_proj.weight_T", rows_f32, [96, 96], 36864),
+            tensor!(
+                "model.layers.0.mlp.gate_proj.weight_T+model.layers.0.mlp.up_proj.weight_T",
+                rows_f32, [512, 96], 196608
+            ),
+            tensor!("model.layers.0.post_attention_layernorm.weight", rows_f32, [96], 384),
+            tensor!("model.layers.0.mlp.down_proj.weight_T", rows_f32, [96, 256], 98304),
+            tensor!(
+                "model.layers.1.self_attn.q_proj.weight_T+model.layers.1.self_attn.k_proj.weight_T+model.layers.1.self_attn.v_proj.weight_T",
+                rows_f32, [160, 96], 61440
+            ),
+            tensor!("model.layers.1.input_layernorm.weight", rows_f32, [96], 384),
+            tensor!("model.layers.1.self_attn.o_proj.weight_T", rows_f32, [96, 96], 36864),
+            tensor!(
+                "model.layers.1.mlp.gate_proj.weight_T+model.layers.1.mlp.up_proj.weight_T",
+                rows_f32, [512, 96], 196608
+            ),
+            tensor!("model.layers.1.post_attention_layernorm.weight", rows_f32, [96], 384),
+            tensor!("model.layers.1.mlp.down_proj.weight_T", rows_f32, [96, 256], 98304),
+            tensor!("lm_head.weight_T", rows_f32, [320, 96], 122880),
+            tensor!("model.norm.weight", rows_f32, [96], 384),
+        ],
+    },
 ];
 
-static STATES: &[State] = &[
-    state!("past_key_values.0.key", 38400, [1, 2, 300, 16], Elem::F32),
-    state!("past_key_values.0.value", 38400, [1, 2, 300, 16], Elem::F32),
-    state!("past_key_values.1.key", 38400, [1, 2, 300, 16], Elem::F32),
-    state!("past_key_values.1.value", 38400, [1, 2, 300, 16], Elem::F32),
+static STATES: &[Run<State>] = &[
+    Run {
+        layers: 1,
+        rows: &[
+            state!("past_key_values.0.key", 38400, [1, 2, 300, 16], Elem::F32),
+            state!("past_key_values.0.value", 38400, [1, 2, 300, 16], Elem::F32),
+            state!("past_key_values.1.key", 38400, [1, 2, 300, 16], Elem::F32),
+            state!("past_key_values.1.value", 38400, [1, 2, 300, 16], Elem::F32),
+        ],
+    },
 ];
 
 static BUCKETS: &[Bucket] = &[

@@ -19,7 +19,7 @@ tools/fetch_conformance.sh
 say "a vision transformer"
 tools/fetch_vit.sh
 say "executables"
-for model in tiny smollm2; do tools/model.sh "$model"; done
+for model in tiny tiny-vlm smollm2; do tools/model.sh "$model"; done
 onnx=tests/data/smolvlm-tiny/vision.onnx tools/model.sh vision
 say "compiler, runtime, end to end"
 cargo test --locked --workspace 2>&1 | tee -a "$log"

@@ -344,13 +344,16 @@ fn support_fails_where_a_node_is_not_covered() {
 fn support_of_a_model_counts_by_bucket_and_graph() {
     let text = stdout(&onnxcast(&tree(), &["support", "smolvlm2"]).success());
     let rows: Vec<Vec<&str>> = text.lines().map(|line| line.split_whitespace().take(4).collect()).collect();
-    assert_eq!(rows[1..6], [
-        ["vision", "vision", "1286", "0"],
-        ["prefill", "embed", "1", "0"],
-        ["prefill", "decoder", "3043", "0"],
-        ["decode", "embed", "1", "0"],
-        ["decode", "decoder", "3043", "0"],
-    ]);
+    assert_eq!(
+        rows[1..6],
+        [
+            ["vision", "vision", "1286", "0"],
+            ["prefill", "embed", "1", "0"],
+            ["prefill", "decoder", "3043", "0"],
+            ["decode", "embed", "1", "0"],
+            ["decode", "decoder", "3043", "0"],
+        ]
+    );
     assert!(text.ends_with("7374 nodes, 0 unsupported, all on the GPU\n"), "{text}");
     let json = stdout(&onnxcast(&tree(), &["support", "smolvlm2", "--json"]).success());
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();

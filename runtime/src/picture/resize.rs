@@ -1,8 +1,9 @@
 //! Resizing. In: a picture and a filter. Out: a picture of the size asked for. Promise: Pillow's result within 1 of 255, so columns
 //! first: what the first of two passes cuts off at 0 and 255, the second does not see.
 
-use fast_image_resize::images::{Image, ImageRef};
-use fast_image_resize::{FilterType, PixelType, ResizeAlg, ResizeOptions, Resizer};
+use fast_image_resize::images::{TypedImage, TypedImageRef};
+use fast_image_resize::pixels::U8x3;
+use fast_image_resize::{FilterType, ResizeAlg, ResizeOptions, Resizer};
 
 use super::Rgb;
 use crate::error::{Error, Result};
@@ -23,11 +24,12 @@ pub fn resize(rgb: &Rgb, width: u32, height: u32, filter: Resample) -> Result<Rg
 /// One direction only, the other keeping its extent.
 fn pass(rgb: &Rgb, width: u32, height: u32, algorithm: ResizeAlg) -> Result<Rgb> {
     let wrong = |e: &dyn std::fmt::Display| Error::other(e.to_string()).at("resize");
-    let from = ImageRef::new(rgb.width, rgb.height, &rgb.data, PixelType::U8x3).map_err(|e| wrong(&e))?;
-    let mut to = Image::new(width, height, PixelType::U8x3);
+    // Of one pixel type: the form for all of them would be compiled into this crate, for minutes.
+    let from = TypedImageRef::<U8x3>::from_buffer(rgb.width, rgb.height, &rgb.data).map_err(|e| wrong(&e))?;
+    let mut to = TypedImage::<U8x3>::new(width, height);
     let options = ResizeOptions::new().resize_alg(algorithm).use_alpha(false);
-    Resizer::new().resize(&from, &mut to, &options).map_err(|e| wrong(&e))?;
-    Ok(Rgb { width, height, data: to.into_vec() })
+    Resizer::new().resize_typed(&from, &mut to, &options).map_err(|e| wrong(&e))?;
+    Ok(Rgb { width, height, data: to.pixels().iter().flat_map(|p| p.0).collect() })
 }
 
 #[cfg(test)]

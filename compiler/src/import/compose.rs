@@ -75,8 +75,8 @@ fn known(parts: &[Part], edges: &BTreeMap<String, String>) -> Result<()> {
     for (input, output) in edges {
         let Some(at) = parts.iter().skip(1).position(|p| inputs(p).contains(input)).map(|i| i + 1) else {
             let all: Vec<String> = parts.iter().skip(1).flat_map(inputs).collect();
-            let what = format!("no later graph has an input '{input}'; they have {}", all.join(", "));
-            return Err(failed(what).at("edges"));
+            let what = format!("edges: no later graph has an input '{input}'; they have {}", all.join(", "));
+            return Err(failed(what));
         };
         let gives = |p: &Part| p.graph.outputs.iter().any(|o| o.name == *output);
         if parts[..at].iter().any(gives) {
@@ -84,10 +84,10 @@ fn known(parts: &[Part], edges: &BTreeMap<String, String>) -> Result<()> {
         }
         let (taker, all) = (&parts[at].name, outputs(&parts[..at]));
         let what = match parts[at..].iter().find(|p| gives(p)) {
-            Some(p) => format!("a cycle: '{input}' of '{taker}' cannot come from '{}', which runs no earlier", p.name),
-            None => format!("no graph before '{taker}' gives '{output}'; they give {all}"),
+            Some(p) => format!("edges: a cycle: '{input}' of '{taker}' cannot come from '{}', which runs no earlier", p.name),
+            None => format!("edges: no graph before '{taker}' gives '{output}'; they give {all}"),
         };
-        return Err(failed(what).at(format!("edges.{input}")));
+        return Err(failed(what));
     }
     Ok(())
 }
@@ -111,7 +111,7 @@ fn merge(
         let id = match value.def {
             Def::Input if graph.inputs.contains(&ValueId(i as u32)) => {
                 let wanted = edges.get(&value.name).unwrap_or(&value.name);
-                match source(given, wanted, names).map_err(|e| e.at(format!("input '{}' of '{name}'", value.name)))? {
+                match source(given, wanted, names)? {
                     Some(from) => edge(out, (&from.name, from.value), (&value.name, &value.ty), &name)?,
                     None => open(out, (&value.name, value.ty), &name)?,
                 }
@@ -148,7 +148,7 @@ fn source<'a>(given: &'a mut [Given], wanted: &str, names: &[String]) -> Result<
         }
         [first, second, ..] => {
             let [a, b] = [first, second].map(|i| names[given[i].part].as_str());
-            Err(failed(format!("ambiguous: '{a}' and '{b}' both give '{wanted}'")))
+            Err(failed(format!("an edge is ambiguous: '{a}' and '{b}' both give '{wanted}'")))
         }
     }
 }
@@ -288,7 +288,7 @@ mod tests {
                 vec![("x", "rows")],
                 "'rows' is f32[1,4,3], and 'x' of 'head' takes f32[1,4,2]",
             ),
-            (twice, vec![("x", "rows")], "input 'x' of 'head': ambiguous: 'one' and 'two' both give 'rows'"),
+            (twice, vec![("x", "rows")], "ambiguous: 'one' and 'two' both give 'rows'"),
         ] {
             let e = refused(parts, &list);
             assert!(e.contains(expect), "{e}");

@@ -37,6 +37,8 @@ impl Folder {
             for piece in bytes.chunks(3) {
                 writer.write(piece).unwrap();
             }
+            // An empty section is nothing, also after the last tensor.
+            writer.write(b"").unwrap();
         }
         assert_eq!(writer.finish().unwrap(), fs::metadata(&path).unwrap().len());
         path

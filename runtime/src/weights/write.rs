@@ -77,6 +77,10 @@ impl PoolWriter {
 
     /// Appends bytes to the current tensor, in pieces of any size; a full tensor makes the next one current.
     pub fn write(&mut self, piece: &[u8]) -> Result<()> {
+        // Codes come section by section, and the last section of the last tensor may be empty.
+        if piece.is_empty() {
+            return Ok(());
+        }
         let Some(entry) = self.index.tensors.get(self.current) else {
             let what = format!("{} bytes after the last tensor", piece.len());
             return Err(Error::new(Kind::Program, what).at(self.path.display()));

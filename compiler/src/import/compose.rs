@@ -84,7 +84,9 @@ fn known(parts: &[Part], edges: &BTreeMap<String, String>) -> Result<()> {
         }
         let (taker, all) = (&parts[at].name, outputs(&parts[..at]));
         let what = match parts[at..].iter().find(|p| gives(p)) {
-            Some(p) => format!("edges: a cycle: '{input}' of '{taker}' cannot come from '{}', which runs no earlier", p.name),
+            Some(p) => {
+                format!("edges: a cycle: '{input}' of '{taker}' cannot come from '{}', which runs no earlier", p.name)
+            }
             None => format!("edges: no graph before '{taker}' gives '{output}'; they give {all}"),
         };
         return Err(failed(what));

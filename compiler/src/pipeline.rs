@@ -111,7 +111,7 @@ pub fn quantise(job: &Job, buckets: &mut [BucketGraph]) -> Result<Report> {
         return Ok(Report::default());
     }
     let settings = &job.manifest.quantise;
-    buckets.iter_mut().for_each(|b| passes::pad_hidden::to_groups(&mut b.graph, settings.group.into()));
+    buckets.iter_mut().for_each(|b| quantise::widen(&mut b.graph, settings.group.into()));
     quantise::halve(buckets)?;
     let tokenizer = job.text.as_ref().map(|t| t.tokenizer.as_slice());
     let mut strategy = match job.without_weights {

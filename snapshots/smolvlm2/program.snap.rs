@@ -45,9 +45,9 @@ const MATMUL_F16_M729_K1152_N3456_LAYER_BIAS: u32 = 4;
 const ATTENTION_F32_B1_M729_T729_H16_16_D72_PACKED_FULL: u32 = 5;
 const HALVES_M729_K1152: u32 = 6;
 const MATMUL_F16_M729_K1152_N1152_BIAS_ADD: u32 = 7;
-const MATMUL_F16_M729_K1152_N4320_LAYER_BIAS_GELUTANH: u32 = 8;
-const HALVES_M729_K4320: u32 = 9;
-const MATMUL_F16_M729_K4320_N1152_BIAS_ADD: u32 = 10;
+const MATMUL_F16_M729_K1152_N4304_LAYER_BIAS_GELUTANH: u32 = 8;
+const HALVES_M729_K4304_TO4352: u32 = 9;
+const MATMUL_F16_M729_K4304_N1152_BIAS_ADD: u32 = 10;
 const LAYER_NORM_F32_1X729X1152_AXIS2_1152_SHIFT: u32 = 11;
 const TRANSPOSE_9X3X9X3456_TO0213: u32 = 12;
 const HALVES_M81_K10368: u32 = 13;
@@ -131,23 +131,24 @@ static KERNELS: &[Kernel] = &[
         "64", TILE_K = "128", PARTS_M = "1", PARTS_N = "2", PARTS_K = "4"]
     ),
     kernel!(
-        "matmul_f16_m729_k1152_n4320_layer_bias_gelutanh", "linear.comp", args 7, writes
-        4, [M = "729", K = "1152", N = "4320", WEIGHT_BITS = "16", ACT = "17", BIAS =
+        "matmul_f16_m729_k1152_n4304_layer_bias_gelutanh", "linear.comp", args 7, writes
+        4, [M = "729", K = "1152", N = "4304", WEIGHT_BITS = "16", ACT = "17", BIAS =
         "1", RESIDUAL = "0", LIVE = "0", THREAD_ROWS = "8", LOCAL = "64", NORM = "2", EPS
         = "1e-6", HALVES = "2"], matrix[MATRIX = "1", ROWS = "768", TILE_M = "64", TILE_N
         = "128", TILE_K = "64", PARTS_M = "2", PARTS_N = "4", PARTS_K = "1"]
     ),
     kernel!(
-        "halves_m729_k4320", "halves.comp", args 2, writes 2, [M = "729", K = "4320",
-        ROWS = "768", HALVES = "2", LOCAL = "256", LIVE = "0", NORM = "0", EPS = "0.0"],
-        matrix[MATRIX = "1"]
+        "halves_m729_k4304_to4352", "halves.comp", args 2, writes 2, [M = "729", K =
+        "4304", ROWS = "768", HALVES = "2", LOCAL = "256", LIVE = "0", K_PADDED = "4352",
+        NORM = "0", EPS = "0.0"], matrix[MATRIX = "1"]
     ),
     kernel!(
-        "matmul_f16_m729_k4320_n1152_bias_add", "linear.comp", args 6, writes 4, [M =
-        "729", K = "4320", N = "1152", WEIGHT_BITS = "16", ACT = "0", BIAS = "1",
+        "matmul_f16_m729_k4304_n1152_bias_add", "linear.comp", args 6, writes 4, [M =
+        "729", K = "4304", N = "1152", WEIGHT_BITS = "16", ACT = "0", BIAS = "1",
         RESIDUAL = "1", LIVE = "0", THREAD_ROWS = "8", LOCAL = "64", NORM = "0", EPS =
-        "0.0", HALVES = "2"], matrix[MATRIX = "1", ROWS = "768", TILE_M = "32", TILE_N =
-        "64", TILE_K = "32", PARTS_M = "1", PARTS_N = "2", PARTS_K = "1"]
+        "0.0", HALVES = "2"], matrix[MATRIX = "1", ROWS = "768", K_PADDED = "4352",
+        TILE_M = "32", TILE_N = "64", TILE_K = "128", PARTS_M = "1", PARTS_N = "2",
+        PARTS_K = "4"]
     ),
     kernel!(
         "layer_norm_f32_1x729x1152_axis2_1152_shift", "norm.comp", args 4, writes 2,
@@ -324,9 +325,9 @@ static TENSORS: &[Run<Tensor>] = &[
             tensor!("model.vision_model.encoder.layers.{l}.self_attn.out_proj.bias", rows_f32, [1152], 4608),
             tensor!("model.vision_model.encoder.layers.{l}.layer_norm2.weight", rows_f32, [1152], 4608),
             tensor!("model.vision_model.encoder.layers.{l}.layer_norm2.bias", rows_f32, [1152], 4608),
-            tensor!("model.vision_model.encoder.layers.{l}.mlp.fc1.weight_T", rows_f16, [4320, 1152], 9953280),
-            tensor!("model.vision_model.encoder.layers.{l}.mlp.fc1.bias", rows_f32, [4320], 17280),
-            tensor!("model.vision_model.encoder.layers.{l}.mlp.fc2.weight_T", rows_f16, [1152, 4320], 9953280),
+            tensor!("model.vision_model.encoder.layers.{l}.mlp.fc1.weight_T", rows_f16, [4304, 1152], 9916416),
+            tensor!("model.vision_model.encoder.layers.{l}.mlp.fc1.bias", rows_f32, [4304], 17216),
+            tensor!("model.vision_model.encoder.layers.{l}.mlp.fc2.weight_T", rows_f16, [1152, 4304], 9916416),
             tensor!("model.vision_model.encoder.layers.{l}.mlp.fc2.bias", rows_f32, [1152], 4608),
         ],
     },
@@ -402,7 +403,7 @@ static BUCKETS: &[Bucket] = &[
     Bucket {
         name: Borrowed("vision"),
         rows: 1,
-        arena_bytes: 39491072,
+        arena_bytes: 39542784,
         inputs: Borrowed(
             &[port!("pixel_values", "float32", Elem::F32, [1, 3, 384, 384])],
         ),
@@ -522,20 +523,20 @@ static BUCKET_VISION_1_ROWS: &[Dispatch] = &[
     row!(
         HALVES_M729_K1152_LAYER, [729, 1, 1], [Arena(10260480), Arena(0), Column(6),
         Column(7)], +,
-        "/vision_model/encoder/layers.{l}/mlp/activation_fn/Mul_5 [1, 729, 4320]"
+        "/vision_model/encoder/layers.{l}/mlp/activation_fn/Mul_5 [1, 729, 4304]"
     ),
     row!(
-        MATMUL_F16_M729_K1152_N4320_LAYER_BIAS_GELUTANH, [34, 12, 1], [Arena(10260480),
+        MATMUL_F16_M729_K1152_N4304_LAYER_BIAS_GELUTANH, [34, 12, 1], [Arena(10260480),
         Column(8), Arena(13619712), Column(6), Column(7), Column(9), Arena(0)], +,
-        "/vision_model/encoder/layers.{l}/mlp/activation_fn/Mul_5 [1, 729, 4320]"
+        "/vision_model/encoder/layers.{l}/mlp/activation_fn/Mul_5 [1, 729, 4304]"
     ),
     row!(
-        HALVES_M729_K4320, [729, 1, 1], [Arena(13619712), Arena(26216960)], +,
+        HALVES_M729_K4304_TO4352, [729, 1, 1], [Arena(13619712), Arena(26170368)], +,
         "/vision_model/encoder/layers.{l}/Add_1 [1, 729, 1152]"
     ),
     row!(
-        MATMUL_F16_M729_K4320_N1152_BIAS_ADD, [18, 23, 1], [Arena(13619712), Column(10),
-        Arena(0), Column(11), Arena(10260480), Arena(26216960)], +,
+        MATMUL_F16_M729_K4304_N1152_BIAS_ADD, [18, 23, 1], [Arena(13619712), Column(10),
+        Arena(0), Column(11), Arena(10260480), Arena(26170368)], +,
         "/vision_model/encoder/layers.{l}/Add_1 [1, 729, 1152]"
     ),
 ];

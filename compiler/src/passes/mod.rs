@@ -18,7 +18,6 @@ mod kv_in_place;
 mod last_row;
 mod look;
 mod moves;
-pub mod pad_hidden;
 mod patches;
 pub mod roles;
 mod rows;
@@ -73,11 +72,6 @@ pub const ORDER: &[Pass] = &[
     pass!(fuse_splice::run, "fuse_splice", "casts between a table and its rows are gone"),
     pass!(fuse_linear::residual, "fuse_residual", "after the passes that want bare projections"),
     pass!(fuse_linear::norm, "fuse_head_norm", "what is left: the head"),
-    pass!(
-        pad_hidden::run,
-        "pad_hidden",
-        "when activations are in their layers, so that only weights stand between two of them"
-    ),
     pass!(dead::run, "dead", "nothing unread reaches the plan"),
 ];
 
@@ -97,7 +91,6 @@ pub const RAW_ORDER: &[Pass] = &[
     pass!(fuse_mlp::run, "fuse_mlp", "takes norms that gate and up share, and activations"),
     pass!(fuse_linear::residual, "fuse_residual", "after the passes that want bare projections"),
     pass!(fuse_linear::norm, "fuse_norms", "norms with one reader"),
-    pass!(pad_hidden::run, "pad_hidden", "once layers have taken their activations in"),
     pass!(fold::run, "fold", "movements that others left side by side"),
     pass!(dead::run, "dead", "nothing unread reaches the plan"),
 ];

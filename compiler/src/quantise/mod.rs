@@ -12,6 +12,7 @@ mod salient;
 mod settings;
 #[cfg(test)]
 mod tests;
+mod widths;
 
 pub use calibrate::Calibrated;
 pub use choose::strategy;
@@ -21,6 +22,7 @@ pub use report::{Report, Row};
 pub use reuse::forget;
 pub use salient::Salient;
 pub use settings::{Method, Settings, ZeroName};
+pub use widths::widen;
 
 use crate::error::Result;
 use crate::graph::quant::{Encoded, Fit, Quant};

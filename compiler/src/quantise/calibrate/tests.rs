@@ -425,7 +425,7 @@ output %y
 #[test]
 fn a_tower_beside_a_decoder_is_quantised_without_a_calibration_and_reported_on_its_own() {
     let mut tower = parse(TOWER).unwrap();
-    crate::passes::run(&mut tower, crate::passes::RAW_ORDER, &mut crate::passes::Log::default()).unwrap();
+    crate::quantise::widen(&mut tower, 64);
     let tower = BucketGraph { name: "vision".into(), file: "tower".into(), rows: 9, decoder: false, graph: tower };
     let settings = Settings::default();
     let mut buckets = [tower.clone(), bucket(decoder(1.0))];

@@ -1,18 +1,15 @@
-//! Widens values between linear layers to columns that quantised groups and matrix units divide. In: `Linear` or `GatedLinear` whose
-//! outputs only other `Linear`s multiply. Out: the same with rows and columns of zeros more. Promise: outputs are sums of the same
-//! products; a width that would grow by more than a small share stays.
+//! Widths that no group divides. In: a graph, the columns of a group. Out: values between linear layers widened to whole groups: rows of
+//! zeros for the layer before, columns of zeros for those after. Promise: outputs are sums of the same products; a width that would
+//! grow by more than a small share stays.
 
-use super::Log;
-use super::look::Look;
-use crate::error::Result;
 use crate::graph::{Def, Graph, Op, Tensor, UnaryOp, ValueId, operands};
 
-/// The least that both need: a group of 32, a step of the smallest tile.
+/// The smallest group.
 const LEAST: usize = 32;
 /// One column in so many may be added for that.
 const SHARE: usize = 8;
-/// One column in so many may be added for groups wider than that: what scales cost less must not go into zeros.
-const GROUP_SHARE: usize = 32;
+/// One column in so many may be added for wider groups: what scales cost less must not go into zeros.
+const WIDE_SHARE: usize = 32;
 
 /// An input of a node that is a constant, and which of its axes grows.
 #[derive(Clone, Copy)]
@@ -29,45 +26,27 @@ struct Match {
     parts: Vec<Part>,
 }
 
-pub fn run(graph: &mut Graph, log: &mut Log) -> Result<()> {
-    widen(graph, log, |k| wider(k, LEAST, SHARE));
-    Ok(())
-}
-
-/// Widens to whole groups of `group` columns, or of half as many, where that adds little.
-pub fn to_groups(graph: &mut Graph, group: usize) {
-    let groups = || [group, group / 2].into_iter().filter(|g| *g >= LEAST);
+/// Widens what groups of `group` columns do not divide: to whole ones, to those of half as many columns, or to the smallest.
+pub fn widen(graph: &mut Graph, group: usize) {
     let width = |k: usize| {
-        let divides = |g: usize| k.is_multiple_of(g);
-        let found = groups().find_map(|g| if divides(g) { Some(k) } else { wider(k, g, GROUP_SHARE) });
-        found.filter(|width| *width != k)
+        let groups = [group, group / 2, LEAST].into_iter().filter(|g| *g >= LEAST);
+        let fits = |g: usize| {
+            let (width, share) = (k.next_multiple_of(g), if g == LEAST { SHARE } else { WIDE_SHARE });
+            ((width - k) * share <= k).then_some(width)
+        };
+        groups.filter_map(fits).next().filter(|width| *width != k)
     };
-    widen(graph, &mut Log::default(), width);
-}
-
-fn widen(graph: &mut Graph, log: &mut Log, width: impl Fn(usize) -> Option<usize>) {
-    let look = Look::new(graph);
-    let found: Vec<Match> = (0..graph.nodes.len()).filter_map(|i| find(&look, i, &width)).collect();
+    let uses = graph.use_counts();
+    let found: Vec<Match> = (0..graph.nodes.len()).filter_map(|i| find(graph, i, &uses, width)).collect();
     for Match { hidden, width, parts } in found {
-        for part in parts {
-            grow(graph, part, width);
-        }
-        let value = &mut graph.values[hidden.0 as usize];
-        if let Some(last) = value.ty.shape.last_mut() {
-            log.say(format!("'{}' has {width} columns instead of {last}", value.name));
+        parts.into_iter().for_each(|part| grow(graph, part, width));
+        if let Some(last) = graph.values[hidden.0 as usize].ty.shape.last_mut() {
             *last = width;
         }
     }
 }
 
-/// The multiple of `step` that `k` columns are rounded up to.
-fn wider(k: usize, step: usize, share: usize) -> Option<usize> {
-    let width = k.next_multiple_of(step);
-    (width != k && (width - k) * share <= k).then_some(width)
-}
-
-fn find(look: &Look, node: usize, width: impl Fn(usize) -> Option<usize>) -> Option<Match> {
-    let graph = look.graph;
+fn find(graph: &Graph, node: usize, uses: &[usize], width: impl Fn(usize) -> Option<usize>) -> Option<Match> {
     let (op, hidden) = (&graph.nodes[node].op, graph.nodes[node].out());
     let width = width(*graph.shape(hidden).last()?)?;
     let mut parts = match *op {
@@ -80,7 +59,8 @@ fn find(look: &Look, node: usize, width: impl Fn(usize) -> Option<usize>) -> Opt
         Op::GatedLinear { nk, .. } => [1, 2].map(|input| Part { node, input, axis: if nk { 0 } else { 1 } }).to_vec(),
         _ => return None,
     };
-    let readers: Vec<usize> = (0..graph.nodes.len()).filter(|&i| reads(look, i, hidden)).collect();
+    let reads = |i: &usize| graph.nodes[*i].inputs.contains(&Some(hidden));
+    let readers: Vec<usize> = (0..graph.nodes.len()).filter(reads).collect();
     for &node in &readers {
         match graph.nodes[node].op {
             Op::Linear { norm: None, nk, .. } => parts.push(Part { node, input: 1, axis: if nk { 1 } else { 0 } }),
@@ -90,12 +70,8 @@ fn find(look: &Look, node: usize, width: impl Fn(usize) -> Option<usize>) -> Opt
     // A second use would be as a residual, as an output or as a state.
     let multiplied = readers.iter().all(|&i| graph.nodes[i].input(0) == Some(hidden));
     let constant = |p: &Part| graph.nodes[p.node].input(p.input).is_some_and(|v| graph.constant(v).is_some());
-    let sound = !readers.is_empty() && look.uses(hidden) == readers.len() && multiplied && parts.iter().all(constant);
-    sound.then_some(Match { hidden, width, parts })
-}
-
-fn reads(look: &Look, node: usize, v: ValueId) -> bool {
-    look.is_live(node) && look.graph.nodes[node].inputs.contains(&Some(v))
+    let sound = !readers.is_empty() && uses[hidden.0 as usize] == readers.len() && multiplied;
+    (sound && parts.iter().all(constant)).then_some(Match { hidden, width, parts })
 }
 
 /// Whether an activation gives 0 for 0.
@@ -177,8 +153,12 @@ mod tests {
     }
 
     fn padded(g: &Graph) -> Graph {
+        grouped(g, 64)
+    }
+
+    fn grouped(g: &Graph, group: usize) -> Graph {
         let mut g = g.clone();
-        run(&mut g, &mut Log::default()).unwrap();
+        widen(&mut g, group);
         verify(&g).unwrap();
         g
     }
@@ -188,17 +168,11 @@ mod tests {
     }
 
     #[test]
-    fn a_hidden_width_becomes_a_multiple_of_what_adds_little() {
-        let pass = [4304, 4864, 300, 1000, 100, 37, 8].map(|k| width(&padded(&two(k, UnaryOp::Relu, true))));
-        assert_eq!(pass, [4320, 4864, 320, 1024, 100, 37, 8]);
-        let grouped = |k: usize, group: usize| {
-            let mut g = two(k, UnaryOp::Relu, true);
-            to_groups(&mut g, group);
-            verify(&g).unwrap();
-            width(&g)
-        };
-        assert_eq!([(4320, 128), (4320, 64), (4320, 32)].map(|(k, g)| grouped(k, g)), [4352, 4352, 4320]);
-        assert_eq!([(1536, 128), (320, 128), (352, 128)].map(|(k, g)| grouped(k, g)), [1536, 320, 352]);
+    fn a_width_becomes_a_multiple_of_what_adds_little() {
+        let of = |k: usize, group: usize| width(&grouped(&two(k, UnaryOp::Relu, true), group));
+        assert_eq!([4304, 4864, 300, 1000, 100, 37, 8].map(|k| of(k, 64)), [4352, 4864, 320, 1024, 100, 37, 8]);
+        assert_eq!([128, 64, 32].map(|group| of(4304, group)), [4352, 4352, 4320]);
+        assert_eq!([1536, 320, 352].map(|k| of(k, 128)), [1536, 320, 352]);
     }
 
     #[test]

@@ -59,7 +59,7 @@ fn harsh(width: u32, height: u32) -> Rgb {
         if (x + y) % 11 < 5 {
             (x / 5 + y / 3) % 2 * 255
         } else {
-            (x * x * 7 + y * 13 + x * y * 3 + c * 50) / (1 + c) & 255
+            ((x * x * 7 + y * 13 + x * y * 3 + c * 50) / (1 + c)) & 255
         }
     };
     let places = (0..height).flat_map(|y| (0..width).map(move |x| (x, y)));

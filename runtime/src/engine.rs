@@ -170,7 +170,7 @@ impl Engine {
 
     fn upload(&mut self, weights: &WeightSource, progress: Progress) -> Result<()> {
         let total: u64 = self.program.tensors.iter().map(|t| t.bytes).sum();
-        let mut uploader = Uploader::new(&self.device, self.options.staging);
+        let mut uploader = Uploader::new(&self.device, self.options.staging, u64::MAX);
         progress(0, total);
         for (i, region) in self.layout.weights.iter().enumerate() {
             let slab = &self.slabs[region.slab];
@@ -361,7 +361,7 @@ impl Engine {
     }
 
     pub(crate) fn write_region(&mut self, region: &Region, bytes: &[u8]) -> Result<()> {
-        let mut uploader = Uploader::new(&self.device, self.options.staging);
+        let mut uploader = Uploader::new(&self.device, self.options.staging, bytes.len() as u64);
         uploader.write(&self.slabs[region.slab], region.offset, bytes)?;
         self.counters.to_device_bytes += uploader.finish()?;
         Ok(())

@@ -6,6 +6,7 @@ use crate::device::Device;
 use crate::error::Result;
 use crate::memory::{Buffer, Home};
 
+/// Of each staging buffer at most; a small copy takes a small one, since allocating takes longer than copying.
 const STAGING_BYTES: u64 = 32 << 20;
 
 /// Copies host bytes into device buffers through two staging buffers, or directly where the target is mapped.
@@ -13,6 +14,8 @@ pub(crate) struct Uploader<'a> {
     device: &'a Device,
     /// Takes the staging way even into mapped memory (tests).
     force: bool,
+    /// Of each staging buffer.
+    size: u64,
     staging: Vec<Buffer>,
     in_flight: [Option<Ticket>; 2],
     current: usize,
@@ -22,10 +25,12 @@ pub(crate) struct Uploader<'a> {
 }
 
 impl<'a> Uploader<'a> {
-    pub fn new(device: &'a Device, force: bool) -> Uploader<'a> {
+    /// `expected` bytes in all, as far as that is known.
+    pub fn new(device: &'a Device, force: bool, expected: u64) -> Uploader<'a> {
         Uploader {
             device,
             force,
+            size: expected.clamp(4, STAGING_BYTES).next_multiple_of(4),
             staging: Vec::new(),
             in_flight: [None, None],
             current: 0,
@@ -44,14 +49,14 @@ impl<'a> Uploader<'a> {
         let mut at = offset;
         let mut rest = data;
         while !rest.is_empty() {
-            if self.filled == STAGING_BYTES {
+            if self.filled == self.size {
                 self.flush()?;
             }
             let staging = self.stage()?;
-            let n = rest.len().min((STAGING_BYTES - self.filled) as usize);
+            let n = rest.len().min((self.size - self.filled) as usize);
             staging.write(self.filled, &rest[..n])?;
             self.copies.push((target.clone(), self.filled, at, n as u64));
-            self.filled = (self.filled + n as u64).next_multiple_of(4).min(STAGING_BYTES);
+            self.filled = (self.filled + n as u64).next_multiple_of(4).min(self.size);
             at += n as u64;
             rest = &rest[n..];
         }
@@ -64,7 +69,7 @@ impl<'a> Uploader<'a> {
             ticket.wait()?;
         }
         if self.staging.len() <= self.current {
-            self.staging.push(Buffer::new(self.device, STAGING_BYTES, Home::Staging, "staging")?);
+            self.staging.push(Buffer::new(self.device, self.size, Home::Staging, "staging")?);
         }
         Ok(self.staging[self.current].clone())
     }

@@ -60,6 +60,7 @@ pub const ORDER: &[Pass] = &[
     pass!(fuse_linear::run, "fuse_linear", "projections are recognised as Linear from here on"),
     pass!(split_linear::run, "split_linear", "several projections packed in one matrix become those projections"),
     pass!(widen::run, "widen", "after weights have found their layers, where they may stay narrow"),
+    pass!(fuse_norm::run, "fuse_norm", "norms whose input came in another float type than their result"),
     pass!(fuse_act::run, "fuse_act", "before layers that take activations in"),
     pass!(fuse_rope::run, "fuse_rope", "while positions are still an input"),
     pass!(fuse_attention::run, "fuse_attention", "while the mask is still computed in the graph"),

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::graph::eval::{self, Array, Values};
-use crate::graph::{DType, Graph, ValueId, parse, print};
+use crate::graph::{DType, Graph, Op, ValueId, parse, print};
 use std::collections::HashMap;
 
 const DECODER: &str = include_str!("fixtures/decoder.txt");
@@ -377,4 +377,20 @@ fn rows_without_a_mask_are_refused_for_generation() {
     let text = edited(&[("%scores = Add(%scores1, %mask)", "%scores = Mul(%scores1, %one)")]);
     let said = run(&mut parse(&text).unwrap(), ORDER, &mut Log::default()).unwrap_err().to_string();
     assert!(said.contains("neither causal nor a window"), "{said}");
+}
+
+#[test]
+fn a_norm_of_rows_in_another_float_type_is_found_once_all_are_wide() {
+    let text = "input %rows: f32[1,2,4]\nconst %two: f32[] = 2\nconst %eps: f32[] = 0.00001\nconst %g: f16[4] = random(3)\n\
+                %x = Cast(%rows) to=f16\n%w = Cast(%x) to=f32\n%s = Pow(%w, %two)\n%m = Reduce(%s) kind=Mean axes=[2] keep\n\
+                %e = Add(%m, %eps)\n%r = Sqrt(%e)\n%d = Div(%w, %r)\n%n = Cast(%d) to=f16\n%y = Mul(%n, %g)\noutput %y";
+    let mut graph = parse(text).unwrap();
+    let norms = |g: &Graph| g.nodes.iter().filter(|n| matches!(n.op, Op::RmsNorm { .. })).count();
+    let order = [pass!(fuse_norm::run, "fuse_norm", ""), pass!(widen::run, "widen", "")];
+    run(&mut graph, &order, &mut Log::default()).unwrap();
+    assert_eq!(norms(&graph), 0);
+    run(&mut graph, &order[..1], &mut Log::default()).unwrap();
+    assert_eq!((norms(&graph), graph.nodes.len()), (1, 1), "{}", nodes(&graph));
+    let order: Vec<&str> = ORDER.iter().map(|p| p.name).filter(|n| ["widen", "fuse_norm"].contains(n)).collect();
+    assert_eq!(order, ["fuse_norm", "widen", "fuse_norm"]);
 }

@@ -202,7 +202,7 @@ impl Builder {
 
     /// The name, where what it says is known late.
     pub fn named(mut self, name: String) -> Builder {
-        self.name = name.into();
+        self.name = name;
         self
     }
 

@@ -48,7 +48,6 @@ pub fn second(x: &[f32], k: usize) -> Vec<f32> {
             scope.spawn(work);
         }
     });
-    drop(blocks);
     for from in (0..k).step_by(SIDE) {
         for i in from + SIDE.min(k - from)..k {
             for j in from..from + SIDE {

@@ -50,10 +50,8 @@ fn feed(engine: &mut Engine, bucket: usize) -> Result<(), Failure> {
         .iter()
         .map(|p| (p.name.to_string(), p.shape.iter().map(|&n| n as usize).collect()))
         .collect();
-    let rows = engine.program().buckets[bucket].rows;
-    if rows > 0 && engine.program().decoder.is_some() {
-        engine.set_step(&Step { pos: 0, rows, ..bytemuck::Zeroable::zeroed() })?;
-        return Ok(());
+    if ports.is_empty() {
+        return live(engine, bucket);
     }
     let arrays: Vec<(String, Array)> = ports
         .into_iter()
@@ -66,6 +64,17 @@ fn feed(engine: &mut Engine, bucket: usize) -> Result<(), Failure> {
     let given: Vec<(&str, &Array)> = arrays.iter().map(|(n, a)| (n.as_str(), a)).collect();
     engine.run_raw(bucket as u32, &given)?;
     Ok(())
+}
+
+/// Every row of a chunk at the beginning of the cache is live: a run moves the position on.
+fn live(engine: &mut Engine, bucket: usize) -> Result<(), Failure> {
+    let rows = engine.program().buckets[bucket].rows;
+    Ok(engine.set_step(&Step { pos: 0, rows, ..bytemuck::Zeroable::zeroed() })?)
+}
+
+fn again(engine: &mut Engine, bucket: usize) -> Result<(), Failure> {
+    live(engine, bucket)?;
+    Ok(engine.run(bucket as u32, Part::Whole)?)
 }
 
 fn main() -> Result<(), Failure> {
@@ -88,11 +97,12 @@ fn main() -> Result<(), Failure> {
     feed(&mut engine, bucket)?;
     let start = Instant::now();
     while start.elapsed().as_millis() < 300 {
-        engine.run(bucket as u32, Part::Whole)?;
+        again(&mut engine, bucket)?;
     }
     for _ in 0..3 {
         let mut times: Vec<f64> = Vec::new();
         for _ in 0..10 {
+            live(&mut engine, bucket)?;
             let start = Instant::now();
             engine.run(bucket as u32, Part::Whole)?;
             times.push(start.elapsed().as_secs_f64() * 1e3);
@@ -104,7 +114,7 @@ fn main() -> Result<(), Failure> {
     let mut engine = open(&device, &plan, true, &code)?;
     feed(&mut engine, bucket)?;
     for _ in 0..20 {
-        engine.run(bucket as u32, Part::Whole)?;
+        again(&mut engine, bucket)?;
     }
     let mut by_kernel: BTreeMap<String, (usize, f64)> = BTreeMap::new();
     for timing in engine.timings(bucket as u32, Part::Whole)? {

@@ -101,7 +101,7 @@ static KERNELS: &[Kernel] = &[
         writes 4, [M = "256", K = "896", N = "4864", WEIGHT_BITS = "4", WEIGHT_ROWS =
         "9728", GROUP = "64", ZERO = "2", SALIENT = "0", ACT = "15", LIVE = "1",
         THREAD_ROWS = "8", LOCAL = "64", NORM = "1", EPS = "1e-6", HALVES = "2"],
-        matrix[MATRIX = "1", ROWS = "256", TILE_M = "64", TILE_N = "128", TILE_K = "64",
+        matrix[MATRIX = "1", ROWS = "256", TILE_M = "128", TILE_N = "192", TILE_K = "32",
         PARTS_M = "2", PARTS_N = "4", PARTS_K = "1"]
     ),
     kernel!(
@@ -374,7 +374,7 @@ static BUCKET_PREFILL_1_ROWS: &[Dispatch] = &[
         +, "/model/layers.{l}/mlp/Mul [1, 256, 4864]"
     ),
     row!(
-        GATED_MATMUL_Q4_G64_MIN_M256_K896_N4864_RMS_SILU, [76, 4, 1], [Arena(2753536),
+        GATED_MATMUL_Q4_G64_MIN_M256_K896_N4864_RMS_SILU, [51, 2, 1], [Arena(2753536),
         Column(7), Arena(3671040), Step, Column(6), Arena(0)], +,
         "/model/layers.{l}/mlp/Mul [1, 256, 4864]"
     ),

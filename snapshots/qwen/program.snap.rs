@@ -97,7 +97,7 @@ static KERNELS: &[Kernel] = &[
         "gated_matmul_f16_m256_k896_n4864_rms_silu", "gated_linear.comp", args 6, writes
         4, [M = "256", K = "896", N = "4864", WEIGHT_BITS = "16", ACT = "15", LIVE = "1",
         THREAD_ROWS = "8", LOCAL = "64", NORM = "1", EPS = "1e-6", HALVES = "2"],
-        matrix[MATRIX = "1", ROWS = "256", TILE_M = "64", TILE_N = "128", TILE_K = "64",
+        matrix[MATRIX = "1", ROWS = "256", TILE_M = "128", TILE_N = "192", TILE_K = "32",
         PARTS_M = "2", PARTS_N = "4", PARTS_K = "1"]
     ),
     kernel!(
@@ -364,7 +364,7 @@ static BUCKET_PREFILL_1_ROWS: &[Dispatch] = &[
         +, "/model/layers.{l}/mlp/Mul [1, 256, 4864]"
     ),
     row!(
-        GATED_MATMUL_F16_M256_K896_N4864_RMS_SILU, [76, 4, 1], [Arena(2753536),
+        GATED_MATMUL_F16_M256_K896_N4864_RMS_SILU, [51, 2, 1], [Arena(2753536),
         Column(7), Arena(3671040), Step, Column(6), Arena(0)], +,
         "/model/layers.{l}/mlp/Mul [1, 256, 4864]"
     ),

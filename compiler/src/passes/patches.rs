@@ -29,25 +29,32 @@ fn find(look: &Look, node: &Node) -> Found<Match> {
     if *kernel != window.strides || kernel.iter().all(|k| *k == 1) {
         return Found::No;
     }
-    let whole = extents.iter().zip(kernel).all(|(e, k)| e.is_multiple_of(*k));
-    let plain = *group == 1 && whole && window.pads.iter().all(|p| *p == 0) && window.dilations.iter().all(|d| *d == 1);
+    let any = extents.iter().zip(kernel).all(|(e, k)| e >= k);
+    let plain = *group == 1 && any && window.pads.iter().all(|p| *p == 0) && window.dilations.iter().all(|d| *d == 1);
     let constant = |v: ValueId| look.graph.constant(v).is_some();
     let (w, bias) = (look.uncast(w), bias.map(|b| look.uncast(b)));
     if !plain || !constant(w) || !bias.is_none_or(constant) {
-        return Found::Declined("its patches overlap its edges, or its filter is no constant".into());
+        return Found::Declined("its patches reach over its edges, or its filter is no constant".into());
     }
     Found::Yes(Match { inputs: [x, w], bias, kernel: kernel.clone() })
 }
 
 fn replace(graph: &mut Graph, mut at: usize, m: Match) -> Result<()> {
     let node = graph.nodes[at].clone();
-    let ([x, w], n) = (m.inputs, m.kernel.len());
-    let (shape, out) = (graph.shape(x).to_vec(), graph.shape(node.out()).to_vec());
+    let ([mut x, w], n) = (m.inputs, m.kernel.len());
+    let (mut shape, out) = (graph.shape(x).to_vec(), graph.shape(node.out()).to_vec());
     let mut add = |graph: &mut Graph, op: Op, inputs: &[Option<ValueId>], what: &str| -> Result<ValueId> {
         let y = graph.insert(at, op, inputs, &format!("{}.{what}", node.name))?[0];
         at += 1;
         Ok(y)
     };
+    // What no patch covers goes first.
+    let covered: Vec<usize> = out[2..].iter().zip(&m.kernel).map(|(o, k)| o * k).collect();
+    if covered != shape[2..] {
+        shape.splice(2.., covered);
+        let op = Op::Slice { begin: vec![0; n + 2], step: vec![1; n + 2], len: shape.clone() };
+        x = add(graph, op, &[Some(x)], "covered")?;
+    }
     // [b, c, gh, p, gw, p] -> [b, gh, gw, c, p, p] -> [b, patches, c * p * p].
     let mut cut = shape[..2].to_vec();
     cut.extend(m.kernel.iter().zip(&shape[2..]).flat_map(|(k, e)| [e / k, *k]));

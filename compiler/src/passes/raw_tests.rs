@@ -240,6 +240,13 @@ fn patches_that_overlap_stay_a_convolution() {
 }
 
 #[test]
+fn what_no_patch_covers_is_cut_off() {
+    let text = edited(&[("input %pixels: f32[1,3,8,16]", "input %pixels: f32[1,3,11,17]")]);
+    let graph = holds(&text, 1e-5);
+    assert_eq!(ops(&graph)[..3], ["Slice", "Transpose", "Linear"], "{}", nodes(&graph));
+}
+
+#[test]
 fn filters_of_odd_sizes_get_zeros_at_the_end() {
     let text = edited(&[
         ("const %pw: f32[8,3,4,4]", "const %pw: f32[8,3,6,5]"),

@@ -2,8 +2,8 @@
 // lib/attention.glsl. Only the matrix forms of kernels include this.
 // Define before this: HEAD_DIM, a multiple of eight; KV_BITS; PARTS_M x PARTS_K subgroups of 32: a subgroup takes 16 rows and
 // every PARTS_K-th tile of keys.
-// Promise: sums in a fixed order, f32; queries and weights as two halves each, which keep f32's digits; keys and values as the
-// cache has them, f32 ones rounded to halves; at most 48 KiB of shared memory (the plan sees to it); finite as lib/attention.glsl.
+// Promise: sums in a fixed order, f32. Keys and values of a cache are taken as they are, and queries and weights as two halves each,
+// which keep f32's digits; where keys and values are f32 they become halves, and so do queries and weights, and int8 values; at most 48 KiB of shared memory (the plan sees to it); finite as lib/attention.glsl.
 #ifndef ATTENTION_MATRIX_GLSL
 #define ATTENTION_MATRIX_GLSL
 #include "cache.glsl"
@@ -26,8 +26,9 @@ const uint SCORE_ROW = 9u;
 const uint WEIGHT_ROW = 5u;
 const uint SUM_ROW = 5u;
 const uint OWN = 2u * 16u * WEIGHT_ROW;
-// How far a score may stand above the one that weights are relative to: exp of it is still a half.
-const float GROWTH = 8.0;
+// How far a score may stand above the one that weights are relative to, and what weights are multiplied by: together still a half.
+const float GROWTH = 4.0;
+const float LIFT = 1024.0;
 
 shared uvec4 tile_k[PARTS_K * TILE_KEYS * ROW];
 shared uvec4 tile_v[PARTS_K * TILE_KEYS * ROW];
@@ -35,41 +36,63 @@ shared uvec4 own[SUBGROUPS * OWN];
 // The score that a row's weights are relative to, and their sum.
 shared vec2 row_stats[SUBGROUPS * 16u];
 
-// Elements e..e+7 as halves, e a multiple of eight. Codes come without the scale of their row.
-uvec4 cache_halves(Uints cache, uint e) {
-#if KV_BITS == 16
-    return UVec4s(cache).v[e >> 3];
+// Two floats as halves, rounded as the device likes.
+uint halves(vec2 x) {
+    return packHalf2x16(clamp(x, vec2(-65504.0), vec2(65504.0)));
+}
+
+uvec4 eight_halves(vec4 lo, vec4 hi) {
+    return uvec4(halves(lo.xy), halves(lo.zw), halves(hi.xy), halves(hi.zw));
+}
+
+// The greater part of values that are split. A compiler may take a conversion and its inverse for nothing, so the rounding is spelt out.
+uvec4 high_halves(vec4 lo, vec4 hi) {
+#if KV_BITS == 32
+    return eight_halves(lo, hi);
 #else
-    vec4 lo = cache_load4(cache, e);
-    vec4 hi = cache_load4(cache, e + 4u);
     return uvec4(pack_halves(lo.xy), pack_halves(lo.zw), pack_halves(hi.xy), pack_halves(hi.zw));
 #endif
 }
 
-// Eight values as halves, and what that lost as halves.
-void split_eight(vec4 lo, vec4 hi, out uvec4 high, out uvec4 low) {
-    high = uvec4(pack_halves(lo.xy), pack_halves(lo.zw), pack_halves(hi.xy), pack_halves(hi.zw));
+// What eight values lose as halves, as halves.
+uvec4 lost_halves(vec4 lo, vec4 hi, uvec4 high) {
     lo -= vec4(unpackHalf2x16(high.x), unpackHalf2x16(high.y));
     hi -= vec4(unpackHalf2x16(high.z), unpackHalf2x16(high.w));
-    low = uvec4(pack_halves(lo.xy), pack_halves(lo.zw), pack_halves(hi.xy), pack_halves(hi.zw));
+    return eight_halves(lo, hi);
 }
 
-// Keys first.. of tile memory, those from `end` on as zeros, by the subgroups that share it.
-void load_keys(Uints k, uint k_at, Uints v, uint v_at, uint first, uint end, uint part_k, uint thread) {
-    for (uint i = thread; i < TILE_KEYS * CHUNKS; i += 32u * PARTS_M) {
-        uint key = i / CHUNKS;
-        uint c = i % CHUNKS;
-        uint to = (part_k * TILE_KEYS + key) * ROW + c;
-        uvec4 key_halves = uvec4(0u);
-        uvec4 value_halves = uvec4(0u);
-        if (first + key < end && 8u * c < HEAD_DIM) {
-            uint e = (first + key) * KV_ROW + 8u * c;
-            key_halves = cache_halves(k, k_at + e);
-            value_halves = cache_halves(v, v_at + e);
-        }
-        tile_k[to] = key_halves;
-        tile_v[to] = value_halves;
-    }
+// Elements of a row as memory has them. Loads and conversions are apart so that loads may be under way meanwhile.
+#if KV_BITS == 16
+#define Fetched uvec4
+Fetched fetch(Uints cache, uint e) {
+    return UVec4s(cache).v[e >> 3];
+}
+
+uvec4 fetched_halves(Fetched f) {
+    return f;
+}
+#else
+struct Fetched {
+    vec4 lo;
+    vec4 hi;
+};
+
+Fetched fetch(Uints cache, uint e) {
+    return Fetched(cache_load4(cache, e), cache_load4(cache, e + 4u));
+}
+
+uvec4 fetched_halves(Fetched f) {
+    return eight_halves(f.lo, f.hi);
+}
+#endif
+
+const uint LOADS = (TILE_KEYS * CHUNKS + 32u * PARTS_M - 1u) / (32u * PARTS_M);
+
+// Where a thread's load i of the tile of keys from `first` on begins; some place that exists where there is no such key.
+uint key_offset(uint first, uint end, uint i, uint thread) {
+    uint item = min(i * 32u * PARTS_M + thread, TILE_KEYS * CHUNKS - 1u);
+    uint c = 8u * (item % CHUNKS);
+    return min(first + item / CHUNKS, end - 1u) * KV_ROW + (c < HEAD_DIM ? c : 0u);
 }
 
 void attend_matrix(Floats q, uint q_at, Uints k, uint k_at, Uints v, uint v_at, Floats y, uint y_at, const uint y_stride, uint rows,
@@ -97,20 +120,27 @@ void attend_matrix(Floats q, uint q_at, Uints k, uint k_at, Uints v, uint v_at, 
     float factor = uintBitsToFloat(uint(exponent) << 23);
     float row_scale = scale * uintBitsToFloat(uint(254 - exponent) << 23);
     MatrixA q_high[DEEP];
+#if KV_BITS != 32
     MatrixA q_low[DEEP];
+#endif
     [[unroll]] for (uint d = 0u; d < DEEP; d++) {
         uint c = 16u * d + 8u * side;
         uvec4 high = uvec4(0u);
         uvec4 low = uvec4(0u);
         if (c < HEAD_DIM) {
-            split_eight(factor * Vec4s(q).v[(q_row + c) / 4u], factor * Vec4s(q).v[(q_row + c) / 4u + 1u], high, low);
+            vec4 lo = factor * Vec4s(q).v[(q_row + c) / 4u];
+            vec4 hi = factor * Vec4s(q).v[(q_row + c) / 4u + 1u];
+            high = high_halves(lo, hi);
+            low = lost_halves(lo, hi, high);
         }
         subgroupBarrier();
         own[mine + 2u * local_row + side] = high;
         own[mine + 32u + 2u * local_row + side] = low;
         subgroupBarrier();
         q_high[d] = load_a(own[mine], ROW_MAJOR, 2u);
+#if KV_BITS != 32
         q_low[d] = load_a(own[mine + 32u], ROW_MAJOR, 2u);
+#endif
     }
     MatrixC sums[DEEP];
     [[unroll]] for (uint d = 0u; d < DEEP; d++) {
@@ -126,11 +156,40 @@ void attend_matrix(Floats q, uint q_at, Uints k, uint k_at, Uints v, uint v_at, 
     uint end = sight_end(sight, rows - 1u);
     // What any row of this subgroup sees ends here.
     uint own_end = 16u * part_m < rows ? sight_end(sight, min(16u * part_m + 15u, rows - 1u)) : 0u;
+    uint thread = 32u * part_m + gl_SubgroupInvocationID;
+    Fetched next_k[LOADS];
+    Fetched next_v[LOADS];
+    [[unroll]] for (uint i = 0u; i < LOADS; i++) {
+        uint from = key_offset(begin + part_k * TILE_KEYS, end, i, thread);
+        next_k[i] = fetch(k, k_at + from);
+        next_v[i] = fetch(v, v_at + from);
+    }
     for (uint stretch = begin; stretch < end; stretch += PARTS_K * TILE_KEYS) {
         uint first = stretch + part_k * TILE_KEYS;
         barrier();
-        load_keys(k, k_at, v, v_at, first, end, part_k, 32u * part_m + gl_SubgroupInvocationID);
+        [[unroll]] for (uint i = 0u; i < LOADS; i++) {
+            uint item = i * 32u * PARTS_M + thread;
+            if (item < TILE_KEYS * CHUNKS) {
+                // Keys from `end` on are zeros, and so are channels past the head's.
+                bool exists = first + item / CHUNKS < end && 8u * (item % CHUNKS) < HEAD_DIM;
+                uint to = (part_k * TILE_KEYS + item / CHUNKS) * ROW + item % CHUNKS;
+                tile_k[to] = exists ? fetched_halves(next_k[i]) : uvec4(0u);
+#if KV_BITS == 8
+                // Codes of keys are whole numbers, their scale goes to scores; those of values become what they stand for.
+                float value_scale = exists ? cache_scale(v, v_at / HEAD_DIM + first + item / CHUNKS) : 0.0;
+                next_v[i].lo *= value_scale;
+                next_v[i].hi *= value_scale;
+#endif
+                tile_v[to] = exists ? fetched_halves(next_v[i]) : uvec4(0u);
+            }
+        }
         barrier();
+        // The next tile's loads are under way while this one is multiplied.
+        [[unroll]] for (uint i = 0u; i < LOADS; i++) {
+            uint from = key_offset(first + PARTS_K * TILE_KEYS, end, i, thread);
+            next_k[i] = fetch(k, k_at + from);
+            next_v[i] = fetch(v, v_at + from);
+        }
         if (first >= own_end) {
             continue;
         }
@@ -139,7 +198,9 @@ void attend_matrix(Floats q, uint q_at, Uints k, uint k_at, Uints v, uint v_at, 
             scores[j] = filled_c(0.0);
             [[unroll]] for (uint d = 0u; d < DEEP; d++) {
                 MatrixB b = load_b(tile_k[(part_k * TILE_KEYS + 16u * j) * ROW + 2u * d], COLUMN_MAJOR, ROW);
+#if KV_BITS != 32
                 scores[j] = multiply_add(q_low[d], b, scores[j]);
+#endif
                 scores[j] = multiply_add(q_high[d], b, scores[j]);
             }
         }
@@ -196,25 +257,25 @@ void attend_matrix(Floats q, uint q_at, Uints k, uint k_at, Uints v, uint v_at, 
                 float s = score[8u * i + e];
                 float weight = s >= SCORE_FLOOR ? exp(s - top) : 0.0;
                 total += weight;
-#if KV_BITS == 8
-                uint key = first + 16u * side + 8u * i + e;
-                weight *= s >= SCORE_FLOOR ? cache_scale(v, v_at / HEAD_DIM + key) : 0.0;
-#endif
-                w[e / 4u][e % 4u] = weight;
+                w[e / 4u][e % 4u] = LIFT * weight;
             }
-            uvec4 high;
-            uvec4 low;
-            split_eight(w[0], w[1], high, low);
+            uvec4 high = high_halves(w[0], w[1]);
             own[mine + local_row * WEIGHT_ROW + 2u * side + i] = high;
-            own[mine + (16u + local_row) * WEIGHT_ROW + 2u * side + i] = low;
+#if KV_BITS != 32
+            own[mine + (16u + local_row) * WEIGHT_ROW + 2u * side + i] = lost_halves(w[0], w[1], high);
+#endif
         }
         subgroupBarrier();
         [[unroll]] for (uint j = 0u; j < 2u; j++) {
             MatrixA high = load_a(own[mine + 2u * j], ROW_MAJOR, WEIGHT_ROW);
+#if KV_BITS != 32
             MatrixA low = load_a(own[mine + 16u * WEIGHT_ROW + 2u * j], ROW_MAJOR, WEIGHT_ROW);
+#endif
             [[unroll]] for (uint d = 0u; d < DEEP; d++) {
                 MatrixB b = load_b(tile_v[(part_k * TILE_KEYS + 16u * j) * ROW + 2u * d], ROW_MAJOR, ROW);
+#if KV_BITS != 32
                 sums[d] = multiply_add(low, b, sums[d]);
+#endif
                 sums[d] = multiply_add(high, b, sums[d]);
             }
         }
@@ -246,7 +307,7 @@ void attend_matrix(Floats q, uint q_at, Uints k, uint k_at, Uints v, uint v_at, 
             uint to = 16u * part_m + r;
             uint column = 16u * d + 4u * (item % 4u);
             if (to < rows && column < HEAD_DIM) {
-                Vec4s(y).v[(y_at + to * y_stride + column) / 4u] = whole > 0.0 ? sum / whole : vec4(0.0);
+                Vec4s(y).v[(y_at + to * y_stride + column) / 4u] = whole > 0.0 ? sum / (LIFT * whole) : vec4(0.0);
             }
         }
     }

@@ -82,7 +82,8 @@ fn cache_bytes(random: &mut nodes::Random, shape: &[usize], kv: Kv) -> Vec<u8> {
 fn equal(device: &Device, (graph, at, kv): &Placed) -> Result<(), Failed> {
     let (plain, matrix) = (run(device, graph, *kv, *at, true)?, run(device, graph, *kv, *at, false)?);
     // Keys and values that are no cache become halves, and so do the codes of values.
-    let rounds = graph.nodes.iter().any(|n| matches!(n.op, Op::Attention { .. } | Op::RowAttention { .. })) || *kv == Kv::Int8;
+    let rounds =
+        graph.nodes.iter().any(|n| matches!(n.op, Op::Attention { .. } | Op::RowAttention { .. })) || *kv == Kv::Int8;
     let exact = if rounds { 1e-3 } else { 3e-5 };
     for (i, (want, got)) in plain.iter().zip(&matrix).enumerate() {
         let largest = want.iter().filter(|x| x.is_finite()).fold(0f64, |a, x| a.max(x.abs()));

@@ -37,63 +37,75 @@ pub fn program() -> Program {
     }
 }
 
-const CONV_F32_1X3X384X384_1X1152X27X27_G1_K14X14_S14X14_D1X1_P0X0X0X0_BIAS: u32 = 0;
-const TRANSPOSE_1X1152X729_TO021: u32 = 1;
-const ADD_F32_1X729X1152_1X729X1152: u32 = 2;
-const HALVES_M729_K1152_LAYER: u32 = 3;
-const MATMUL_F16_M729_K1152_N3456_LAYER_BIAS: u32 = 4;
-const ATTENTION_F32_B1_M729_T729_H16_16_D72_PACKED_FULL: u32 = 5;
-const HALVES_M729_K1152: u32 = 6;
-const MATMUL_F16_M729_K1152_N1152_BIAS_ADD: u32 = 7;
-const MATMUL_F16_M729_K1152_N4304_LAYER_BIAS_GELUTANH: u32 = 8;
-const HALVES_M729_K4304_TO4352: u32 = 9;
-const MATMUL_F16_M729_K4304_N1152_BIAS_ADD: u32 = 10;
-const LAYER_NORM_F32_1X729X1152_AXIS2_1152_SHIFT: u32 = 11;
-const TRANSPOSE_9X3X9X3456_TO0213: u32 = 12;
-const HALVES_M81_K10368: u32 = 13;
-const MATMUL_F16_M81_K10368_N2048: u32 = 14;
-const KV_WRITE_F32_M81_H1_D2048_C324: u32 = 15;
-const GATHER_F16_M128_K2048_ROWS49280_PICTURES324: u32 = 16;
-const HALVES_M128_K2048_RMS: u32 = 17;
-const QKV_F16_M128_K2048_H32_32_D64_C512_RMS: u32 = 18;
-const ATTEND_F16_M128_H32_32_D64_C512: u32 = 19;
-const HALVES_M128_K2048: u32 = 20;
-const MATMUL_F16_M128_K2048_N2048_ADD: u32 = 21;
-const GATED_MATMUL_F16_M128_K2048_N8192_RMS_SILU: u32 = 22;
-const HALVES_M128_K8192: u32 = 23;
-const MATMUL_F16_M128_K8192_N2048_ADD: u32 = 24;
-const LAST_ROW_F32_M128_K2048: u32 = 25;
-const MATVEC_F16_M1_K2048_N49280_RMS: u32 = 26;
-const ARGMAX_F32_N49280: u32 = 27;
-const NEXT_TOKEN_N49280: u32 = 28;
-const DRAW_SCALE_N49280: u32 = 29;
-const DRAW_SEARCH_N49280: u32 = 30;
-const DRAW_SUM_N49280: u32 = 31;
-const DRAW_PICK_N49280: u32 = 32;
-const GATHER_F16_M1_K2048_ROWS49280_PICTURES324: u32 = 33;
-const QKV_F16_M1_K2048_H32_32_D64_C512_RMS: u32 = 34;
-const ATTEND_F16_M1_H32_32_D64_C512: u32 = 35;
-const MATVEC_F16_M1_K2048_N2048_ADD: u32 = 36;
-const GATED_MATVEC_F16_M1_K2048_N8192_RMS_SILU: u32 = 37;
-const MATVEC_F16_M1_K8192_N2048_ADD: u32 = 38;
+const SLICE_1X3X384X384_AT0X0X0X0_BY1X1X1X1_1X3X378X378: u32 = 0;
+const TRANSPOSE_1X3X27X14X27X14_TO024135: u32 = 1;
+const PAD_CONSTANT_1X729X588_1X729X592_AT0X0X0: u32 = 2;
+const HALVES_M729_K592_TO608: u32 = 3;
+const MATMUL_F16_M729_K592_N1152_BIAS_ADD: u32 = 4;
+const HALVES_M729_K1152_LAYER: u32 = 5;
+const MATMUL_F16_M729_K1152_N3456_LAYER_BIAS: u32 = 6;
+const ATTENTION_F32_B1_M729_T729_H16_16_D72_PACKED_FULL: u32 = 7;
+const HALVES_M729_K1152: u32 = 8;
+const MATMUL_F16_M729_K1152_N1152_BIAS_ADD: u32 = 9;
+const MATMUL_F16_M729_K1152_N4304_LAYER_BIAS_GELUTANH: u32 = 10;
+const HALVES_M729_K4304_TO4352: u32 = 11;
+const MATMUL_F16_M729_K4304_N1152_BIAS_ADD: u32 = 12;
+const LAYER_NORM_F32_1X729X1152_AXIS2_1152_SHIFT: u32 = 13;
+const TRANSPOSE_9X3X9X3456_TO0213: u32 = 14;
+const HALVES_M81_K10368: u32 = 15;
+const MATMUL_F16_M81_K10368_N2048: u32 = 16;
+const KV_WRITE_F32_M81_H1_D2048_C324: u32 = 17;
+const GATHER_F16_M128_K2048_ROWS49280_PICTURES324: u32 = 18;
+const HALVES_M128_K2048_RMS: u32 = 19;
+const QKV_F16_M128_K2048_H32_32_D64_C512_RMS: u32 = 20;
+const ATTEND_F16_M128_H32_32_D64_C512: u32 = 21;
+const HALVES_M128_K2048: u32 = 22;
+const MATMUL_F16_M128_K2048_N2048_ADD: u32 = 23;
+const GATED_MATMUL_F16_M128_K2048_N8192_RMS_SILU: u32 = 24;
+const HALVES_M128_K8192: u32 = 25;
+const MATMUL_F16_M128_K8192_N2048_ADD: u32 = 26;
+const LAST_ROW_F32_M128_K2048: u32 = 27;
+const MATVEC_F16_M1_K2048_N49280_RMS: u32 = 28;
+const ARGMAX_F32_N49280: u32 = 29;
+const NEXT_TOKEN_N49280: u32 = 30;
+const DRAW_SCALE_N49280: u32 = 31;
+const DRAW_SEARCH_N49280: u32 = 32;
+const DRAW_SUM_N49280: u32 = 33;
+const DRAW_PICK_N49280: u32 = 34;
+const GATHER_F16_M1_K2048_ROWS49280_PICTURES324: u32 = 35;
+const QKV_F16_M1_K2048_H32_32_D64_C512_RMS: u32 = 36;
+const ATTEND_F16_M1_H32_32_D64_C512: u32 = 37;
+const MATVEC_F16_M1_K2048_N2048_ADD: u32 = 38;
+const GATED_MATVEC_F16_M1_K2048_N8192_RMS_SILU: u32 = 39;
+const MATVEC_F16_M1_K8192_N2048_ADD: u32 = 40;
 
 static KERNELS: &[Kernel] = &[
     kernel!(
-        "conv_f32_1x3x384x384_1x1152x27x27_g1_k14x14_s14x14_d1x1_p0x0x0x0_bias",
-        "conv.comp", args 4, writes 4, [N = "839808", CHANNELS_IN = "3", CHANNELS_OUT =
-        "1152", GROUPS = "1", BIAS = "1", RANK = "2", X_DIMS = "384,384", DIMS =
-        "27u,27u", KERNEL = "14u,14u", STEPS = "14,14", DILATIONS = "1,1", BEGINS =
-        "0,0", PLANE_IN = "147456", PLANE_OUT = "729", TAPS = "196"]
+        "slice_1x3x384x384_at0x0x0x0_by1x1x1x1_1x3x378x378", "copy.comp", args 2, writes
+        2, [N = "428652", FROM = "0", TO = "0", RANK = "3", DIMS = "3u,378u,378u",
+        FROM_STRIDES = "147456,384,1", TO_STRIDES = "142884,378,1"]
     ),
     kernel!(
-        "transpose_1x1152x729_to021", "copy.comp", args 2, writes 2, [N = "839808", FROM
-        = "0", TO = "0", RANK = "2", DIMS = "729u,1152u", FROM_STRIDES = "1,729",
-        TO_STRIDES = "1152,1"]
+        "transpose_1x3x27x14x27x14_to024135", "copy.comp", args 2, writes 2, [N =
+        "428652", FROM = "0", TO = "0", RANK = "5", DIMS = "27u,27u,3u,14u,14u",
+        FROM_STRIDES = "5292,14,142884,378,1", TO_STRIDES = "15876,588,196,14,1"]
     ),
     kernel!(
-        "add_f32_1x729x1152_1x729x1152", "binary.comp", args 3, writes 4, [N = "839808",
-        OP = "0", A_FLOAT = "1", B_FLOAT = "1", COMPARE = "0", BITS = "32", UNSIGNED =
-        "0", RANK = "1", DIMS = "839808u", A_STRIDES = "1", B_STRIDES = "1"]
+        "pad_constant_1x729x588_1x729x592_at0x0x0", "pad.comp", args 2, writes 2, [N =
+        "431568", RANK = "3", DIMS = "1u,729u,592u", X_DIMS = "1,729,588", X_STRIDES =
+        "428652,588,1", BEGINS = "0,0,0", MODE = "0", VALUE = "0"]
+    ),
+    kernel!(
+        "halves_m729_k592_to608", "halves.comp", args 2, writes 2, [M = "729", K = "592",
+        ROWS = "768", HALVES = "2", LOCAL = "256", LIVE = "0", K_PADDED = "608", NORM =
+        "0", EPS = "0.0"], matrix[MATRIX = "1"]
+    ),
+    kernel!(
+        "matmul_f16_m729_k592_n1152_bias_add", "linear.comp", args 6, writes 4, [M =
+        "729", K = "592", N = "1152", WEIGHT_BITS = "16", ACT = "0", BIAS = "1", RESIDUAL
+        = "1", LIVE = "0", THREAD_ROWS = "8", LOCAL = "64", NORM = "0", EPS = "0.0",
+        HALVES = "2"], matrix[MATRIX = "1", ROWS = "768", K_PADDED = "608", TILE_M =
+        "32", TILE_N = "64", TILE_K = "32", PARTS_M = "1", PARTS_N = "2", PARTS_K = "1"]
     ),
     kernel!(
         "halves_m729_k1152_layer", "halves.comp", args 4, writes 2, [M = "729", K =
@@ -104,8 +116,8 @@ static KERNELS: &[Kernel] = &[
         "matmul_f16_m729_k1152_n3456_layer_bias", "linear.comp", args 7, writes 4, [M =
         "729", K = "1152", N = "3456", WEIGHT_BITS = "16", ACT = "0", BIAS = "1",
         RESIDUAL = "0", LIVE = "0", THREAD_ROWS = "8", LOCAL = "64", NORM = "2", EPS =
-        "1e-6", HALVES = "2"], matrix[MATRIX = "1", ROWS = "768", TILE_M = "64", TILE_N =
-        "128", TILE_K = "64", PARTS_M = "2", PARTS_N = "4", PARTS_K = "1"]
+        "1e-6", HALVES = "2"], matrix[MATRIX = "1", ROWS = "768", TILE_M = "128", TILE_N
+        = "192", TILE_K = "32", PARTS_M = "2", PARTS_N = "4", PARTS_K = "1"]
     ),
     kernel!(
         "attention_f32_b1_m729_t729_h16_16_d72_packed_full", "attention.comp", args 4,
@@ -127,15 +139,15 @@ static KERNELS: &[Kernel] = &[
         "matmul_f16_m729_k1152_n1152_bias_add", "linear.comp", args 6, writes 4, [M =
         "729", K = "1152", N = "1152", WEIGHT_BITS = "16", ACT = "0", BIAS = "1",
         RESIDUAL = "1", LIVE = "0", THREAD_ROWS = "8", LOCAL = "64", NORM = "0", EPS =
-        "0.0", HALVES = "2"], matrix[MATRIX = "1", ROWS = "768", TILE_M = "32", TILE_N =
-        "64", TILE_K = "128", PARTS_M = "1", PARTS_N = "2", PARTS_K = "4"]
+        "0.0", HALVES = "2"], matrix[MATRIX = "1", ROWS = "768", TILE_M = "64", TILE_N =
+        "128", TILE_K = "64", PARTS_M = "2", PARTS_N = "2", PARTS_K = "2"]
     ),
     kernel!(
         "matmul_f16_m729_k1152_n4304_layer_bias_gelutanh", "linear.comp", args 7, writes
         4, [M = "729", K = "1152", N = "4304", WEIGHT_BITS = "16", ACT = "17", BIAS =
         "1", RESIDUAL = "0", LIVE = "0", THREAD_ROWS = "8", LOCAL = "64", NORM = "2", EPS
         = "1e-6", HALVES = "2"], matrix[MATRIX = "1", ROWS = "768", TILE_M = "64", TILE_N
-        = "128", TILE_K = "64", PARTS_M = "2", PARTS_N = "4", PARTS_K = "1"]
+        = "128", TILE_K = "64", PARTS_M = "2", PARTS_N = "2", PARTS_K = "2"]
     ),
     kernel!(
         "halves_m729_k4304_to4352", "halves.comp", args 2, writes 2, [M = "729", K =
@@ -147,8 +159,8 @@ static KERNELS: &[Kernel] = &[
         "729", K = "4304", N = "1152", WEIGHT_BITS = "16", ACT = "0", BIAS = "1",
         RESIDUAL = "1", LIVE = "0", THREAD_ROWS = "8", LOCAL = "64", NORM = "0", EPS =
         "0.0", HALVES = "2"], matrix[MATRIX = "1", ROWS = "768", K_PADDED = "4352",
-        TILE_M = "32", TILE_N = "64", TILE_K = "128", PARTS_M = "1", PARTS_N = "2",
-        PARTS_K = "4"]
+        TILE_M = "64", TILE_N = "128", TILE_K = "64", PARTS_M = "2", PARTS_N = "2",
+        PARTS_K = "2"]
     ),
     kernel!(
         "layer_norm_f32_1x729x1152_axis2_1152_shift", "norm.comp", args 4, writes 2,
@@ -194,8 +206,8 @@ static KERNELS: &[Kernel] = &[
         "16", KV_BITS = "16", BIAS = "0", ROTARY = "64", TABLE = "512", INTERLEAVED =
         "0", QUADS = "1", POS_WORD = "0", ROWS_WORD = "1", LIVE = "1", THREAD_ROWS = "8",
         LOCAL = "64", NORM = "1", EPS = "1e-5", HALVES = "2"], matrix[MATRIX = "1", ROWS
-        = "128", TILE_M = "32", TILE_N = "64", TILE_K = "128", PARTS_M = "1", PARTS_N =
-        "2", PARTS_K = "4"]
+        = "128", TILE_M = "64", TILE_N = "128", TILE_K = "64", PARTS_M = "2", PARTS_N =
+        "2", PARTS_K = "2"]
     ),
     kernel!(
         "attend_f16_m128_h32_32_d64_c512", "cached_attention.comp", args 6, writes 8, [M
@@ -219,7 +231,7 @@ static KERNELS: &[Kernel] = &[
         "gated_matmul_f16_m128_k2048_n8192_rms_silu", "gated_linear.comp", args 6, writes
         4, [M = "128", K = "2048", N = "8192", WEIGHT_BITS = "16", ACT = "15", LIVE =
         "1", THREAD_ROWS = "8", LOCAL = "64", NORM = "1", EPS = "1e-5", HALVES = "2"],
-        matrix[MATRIX = "1", ROWS = "128", TILE_M = "64", TILE_N = "128", TILE_K = "64",
+        matrix[MATRIX = "1", ROWS = "128", TILE_M = "128", TILE_N = "192", TILE_K = "32",
         PARTS_M = "2", PARTS_N = "4", PARTS_K = "1"]
     ),
     kernel!(
@@ -300,7 +312,7 @@ static TENSORS: &[Run<Tensor>] = &[
     Run {
         layers: 1,
         rows: &[
-            tensor!("model.vision_model.embeddings.patch_embedding.weight", rows_f32, [1152, 3, 14, 14], 2709504),
+            tensor!("model.vision_model.embeddings.patch_embedding.weight.rows", rows_f16, [1152, 592], 1363968),
             tensor!("model.vision_model.embeddings.patch_embedding.bias", rows_f32, [1152], 4608),
             tensor!("model.vision_model.embeddings.position_embedding.weight", rows_f32, [1, 729, 1152], 3359232),
         ],
@@ -451,17 +463,25 @@ static BUCKET_VISION: &[Block] = &[
 static BUCKET_VISION_0_TABLE: &[List<Arg>] = &[columns!()];
 static BUCKET_VISION_0_ROWS: &[Dispatch] = &[
     row!(
-        CONV_F32_1X3X384X384_1X1152X27X27_G1_K14X14_S14X14_D1X1_P0X0X0X0_BIAS, [13122, 1,
-        1], [Input(0), Weight(0), Arena(0), Weight(1)], +,
-        "/vision_model/embeddings/Conv [1, 1152, 27, 27]"
+        SLICE_1X3X384X384_AT0X0X0X0_BY1X1X1X1_1X3X378X378, [1675, 1, 1], [Input(0),
+        Arena(0)], +, "/vision_model/embeddings/Conv.covered [1, 3, 378, 378]"
     ),
     row!(
-        TRANSPOSE_1X1152X729_TO021, [3281, 1, 1], [Arena(0), Arena(3359232)], +,
-        "/vision_model/embeddings/Transpose [1, 729, 1152]"
+        TRANSPOSE_1X3X27X14X27X14_TO024135, [1675, 1, 1], [Arena(0), Arena(1714688)], +,
+        "/vision_model/embeddings/Conv.patches [1, 27, 27, 3, 14, 14]"
     ),
     row!(
-        ADD_F32_1X729X1152_1X729X1152, [3281, 1, 1], [Arena(3359232), Weight(2),
-        Arena(0)], +, "/vision_model/embeddings/Add [1, 729, 1152]"
+        PAD_CONSTANT_1X729X588_1X729X592_AT0X0X0, [1686, 1, 1], [Arena(1714688),
+        Arena(3429376)], +, "/vision_model/embeddings/Conv.padded [1, 729, 592]"
+    ),
+    row!(
+        HALVES_M729_K592_TO608, [729, 1, 1], [Arena(3429376), Arena(5155840)], +,
+        "/vision_model/embeddings/Add [1, 729, 1152]"
+    ),
+    row!(
+        MATMUL_F16_M729_K592_N1152_BIAS_ADD, [18, 23, 1], [Arena(3429376), Weight(0),
+        Arena(0), Weight(1), Weight(2), Arena(5155840)], +,
+        "/vision_model/embeddings/Add [1, 729, 1152]"
     ),
 ];
 
@@ -502,7 +522,7 @@ static BUCKET_VISION_1_ROWS: &[Dispatch] = &[
         "/vision_model/encoder/layers.{l}/self_attn/Transpose_4.qkv [1, 729, 3456]"
     ),
     row!(
-        MATMUL_F16_M729_K1152_N3456_LAYER_BIAS, [27, 12, 1], [Arena(0), Column(2),
+        MATMUL_F16_M729_K1152_N3456_LAYER_BIAS, [18, 6, 1], [Arena(0), Column(2),
         Arena(6901248), Column(0), Column(1), Column(3), Arena(3359232)], +,
         "/vision_model/encoder/layers.{l}/self_attn/Transpose_4.qkv [1, 729, 3456]"
     ),
@@ -516,7 +536,7 @@ static BUCKET_VISION_1_ROWS: &[Dispatch] = &[
         "/vision_model/encoder/layers.{l}/Add [1, 729, 1152]"
     ),
     row!(
-        MATMUL_F16_M729_K1152_N1152_BIAS_ADD, [18, 23, 1], [Arena(3359232), Column(4),
+        MATMUL_F16_M729_K1152_N1152_BIAS_ADD, [9, 12, 1], [Arena(3359232), Column(4),
         Arena(10260480), Column(5), Arena(0), Arena(6718464)], +,
         "/vision_model/encoder/layers.{l}/Add [1, 729, 1152]"
     ),
@@ -535,7 +555,7 @@ static BUCKET_VISION_1_ROWS: &[Dispatch] = &[
         "/vision_model/encoder/layers.{l}/Add_1 [1, 729, 1152]"
     ),
     row!(
-        MATMUL_F16_M729_K4304_N1152_BIAS_ADD, [18, 23, 1], [Arena(13619712), Column(10),
+        MATMUL_F16_M729_K4304_N1152_BIAS_ADD, [9, 12, 1], [Arena(13619712), Column(10),
         Arena(0), Column(11), Arena(10260480), Arena(26170368)], +,
         "/vision_model/encoder/layers.{l}/Add_1 [1, 729, 1152]"
     ),
@@ -645,7 +665,7 @@ static BUCKET_PREFILL_1_ROWS: &[Dispatch] = &[
         +, "/model/layers.{l}/self_attn/Add [1, 32, 128, 64]"
     ),
     row!(
-        QKV_F16_M128_K2048_H32_32_D64_C512_RMS, [96, 4, 1], [Arena(0), Column(1),
+        QKV_F16_M128_K2048_H32_32_D64_C512_RMS, [48, 2, 1], [Arena(0), Column(1),
         Arena(2097664), Column(2), Column(3), Step, Step, Step, Column(0), Weight(334),
         Weight(335), Arena(1048576)], +,
         "/model/layers.{l}/self_attn/Add [1, 32, 128, 64]"
@@ -669,7 +689,7 @@ static BUCKET_PREFILL_1_ROWS: &[Dispatch] = &[
         +, "/model/layers.{l}/mlp/Mul [1, 128, 8192]"
     ),
     row!(
-        GATED_MATMUL_F16_M128_K2048_N8192_RMS_SILU, [128, 2, 1], [Arena(3146240),
+        GATED_MATMUL_F16_M128_K2048_N8192_RMS_SILU, [86, 1, 1], [Arena(3146240),
         Column(6), Arena(4194816), Step, Column(5), Arena(0)], +,
         "/model/layers.{l}/mlp/Mul [1, 128, 8192]"
     ),

@@ -45,7 +45,10 @@ fn array<R: Read>(file: NpyFile<R>) -> Result<Array, String> {
 fn elements<R: Read>(file: NpyFile<R>, by_columns: Option<&[usize]>) -> Result<Data, String> {
     fn list<T: Deserialize + Copy, R: Read>(file: NpyFile<R>, by_columns: Option<&[usize]>) -> Result<Vec<T>, String> {
         let values = file.into_vec::<T>().map_err(|e| e.to_string())?;
-        Ok(by_columns.map_or_else(|| values.clone(), |shape| by_rows(&values, shape)))
+        Ok(match by_columns {
+            None => values,
+            Some(shape) => by_rows(&values, shape),
+        })
     }
     let dtype = match file.dtype() {
         DType::Plain(plain) => plain.to_string(),

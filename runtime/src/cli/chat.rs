@@ -1,6 +1,7 @@
 //! Interactive chat. In: lines of a person, pictures. Out: answers, with the turns so far as context. Promise: a mistake or a full
 //! context costs a line of advice, never the session.
 
+use std::io::ErrorKind;
 use std::path::Path;
 
 use rustyline::error::ReadlineError;
@@ -58,6 +59,10 @@ impl Lines for Editor {
             Ok(text) => Ok(Line::Text(text)),
             Err(ReadlineError::Interrupted) => Ok(Line::Dropped),
             Err(ReadlineError::Eof) => Ok(Line::End),
+            Err(ReadlineError::Io(error)) if error.kind() == ErrorKind::InvalidData => {
+                remark("That line is not UTF-8 and was dropped.");
+                Ok(Line::Dropped)
+            }
             Err(error) => Err(terminal(&error)),
         }
     }
@@ -101,6 +106,7 @@ impl<'a> Chat<'a> {
                 Line::Dropped => continue,
                 Line::Text(text) => text,
             };
+            let pictures = !self.waiting.is_empty();
             match text.trim() {
                 "" => {}
                 "/exit" | "/quit" => return Ok(()),
@@ -121,7 +127,11 @@ impl<'a> Chat<'a> {
                     Ok(answered) => remark_to_person(&answered.summary(self.sampling.as_ref())),
                     Err(error) if matches!(error.kind, Kind::Input | Kind::Usage) => {
                         remark(&error.to_string());
-                        if !self.turns.is_empty() {
+                        if pictures {
+                            remark(
+                                "This message was taken back with its pictures; /image shows them again, /reset forgets all.",
+                            );
+                        } else if !self.turns.is_empty() {
                             remark("This message was taken back; /reset makes room.");
                         }
                     }
@@ -166,7 +176,7 @@ impl<'a> Chat<'a> {
             self.prompt()?
         };
         if let Some(album) = &mut self.album {
-            let hint = "/reset forgets those of earlier messages";
+            let hint = "/reset forgets all of them";
             let seats = album.seats(&self.shots).map_err(|e| e.hint(hint))?;
             ids = album.place(&ids, &seats)?;
             album.show(&self.shots, &seats, session)?;

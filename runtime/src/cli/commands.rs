@@ -187,7 +187,8 @@ impl Call<'_> {
         let program = self.setting.program;
         let mut all = Vec::new();
         if let Some(decoder) = &program.decoder {
-            let ids: Vec<u32> = (0..options.prompt).map(|i| (i * 7919 + 1) % decoder.vocab.max(1)).collect();
+            // One more than fits is enough for the session to refuse it.
+            let ids = bench::ids(options.prompt.min(decoder.context), decoder.vocab, 0);
             let name = |bucket: u32| program.buckets.get(bucket as usize).map_or("", |b| b.name.as_ref());
             let mut session = self.session(false, true)?;
             let (prefill, decode) = session.profile(&ids, options.tokens)?;

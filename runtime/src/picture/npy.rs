@@ -13,9 +13,12 @@ pub fn is_npy(bytes: &[u8]) -> bool {
 }
 
 pub fn pixels(bytes: &[u8], picture: &Picture) -> Result<Vec<f32>> {
-    let wrong = |e: std::io::Error| Error::input(e.to_string()).hint("save it with numpy.save");
+    let wrong = || Error::input("has no numpy header that can be read").hint("save it with numpy.save");
+    if !is_countable(bytes) {
+        return Err(wrong());
+    }
     let wanted = [3, u64::from(picture.height), u64::from(picture.width)];
-    let file = NpyFile::new(Cursor::new(bytes)).map_err(wrong)?;
+    let file = NpyFile::new(Cursor::new(bytes)).map_err(|_| wrong())?;
     let shape = file.shape();
     if shape != wanted && !(shape.len() == 4 && shape[0] == 1 && shape[1..] == wanted) {
         let what = format!("holds {shape:?}, and the model takes {wanted:?}: channels, height, width");
@@ -34,6 +37,18 @@ pub fn pixels(bytes: &[u8], picture: &Picture) -> Result<Vec<f32>> {
         None => Ok(values),
     }
 }
+
+/// Whether the header's shape has a number of elements that 64 bits hold: the reader multiplies without asking.
+fn is_countable(bytes: &[u8]) -> bool {
+    let header = String::from_utf8_lossy(&bytes[..bytes.len().min(MOST_HEADER)]);
+    let Some((_, rest)) = header.split_once("shape") else { return false };
+    let inside = rest.split_once('(').and_then(|(_, rest)| rest.split_once(')')).map_or("", |(inside, _)| inside);
+    let mut sizes = inside.split(',').map(str::trim).filter(|size| !size.is_empty()).map(str::parse::<u64>);
+    sizes.try_fold(1u64, |count, size| size.ok().and_then(|n| count.checked_mul(n.max(1)))).is_some()
+}
+
+/// Bytes of a file in which a header must say its shape; numpy's are of 128.
+const MOST_HEADER: usize = 4096;
 
 #[cfg(test)]
 mod tests {
@@ -84,6 +99,13 @@ mod tests {
         let nan = [0.0, f32::NAN, 0.0, 0.0, 0.0, 0.0];
         assert_eq!(error(&file(&[3, 1, 2], Order::C, &nan)), "value 1 is NaN");
         let whole = file(&[3, 1, 2], Order::C, &VALUES);
+        for sizes in ["18446744073709551615,48,48", "4294967296,4294967296,16", "x,1,2", "-1,3"] {
+            let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+            let header = format!("{{'descr': '<f4', 'fortran_order': False, 'shape': ({sizes}), }}\n");
+            bytes.extend((header.len() as u16).to_le_bytes());
+            bytes.extend(header.bytes());
+            assert!(error(&bytes).starts_with("has no numpy header that can be read; "), "{sizes}");
+        }
         for n in 6..whole.len() {
             assert!(pixels(&whole[..n], &LAW).is_err(), "{n} bytes");
         }

@@ -94,9 +94,12 @@ pub fn measure(
     let decoder = program.decoder.as_ref().ok_or_else(|| {
         Error::usage("this model generates no tokens, so there is nothing to bench").hint("time `run` instead")
     })?;
+    // All before the first is measured: what does not fit must not cost the rows that do.
+    let (depth, context) = (options.depth.max(1), decoder.context);
+    options.prompt.iter().try_for_each(|&tokens| fits(tokens, 0, context))?;
+    options.generate.iter().filter(|&&n| n > 0).try_for_each(|&tokens| fits(depth, tokens, context))?;
     let mut rows = Vec::new();
     for &tokens in options.prompt.iter().filter(|&&n| n > 0) {
-        fits(tokens, 0, decoder.context)?;
         let cost = cost::prompt(program, tokens, part).unwrap_or_default();
         let test = format!("pp{tokens}");
         told(&test);
@@ -105,8 +108,6 @@ pub fn measure(
         rows.push(Row { test, tokens, times, cost, bus, host: host::memory() });
     }
     for &tokens in options.generate.iter().filter(|&&n| n > 0) {
-        let depth = options.depth.max(1);
-        fits(depth, tokens, decoder.context)?;
         let cost = cost::answer(program, depth, tokens, part).unwrap_or_default();
         let test = if options.depth > 0 { format!("tg{tokens}@{depth}") } else { format!("tg{tokens}") };
         told(&test);

@@ -132,6 +132,10 @@ fn split(text: &str) -> Result<Vec<BucketGraph>> {
         let decoder = words.get(3) == Some(&DECODER);
         out.push(BucketGraph { name: words[0].to_string(), file: file.to_string(), rows, decoder, graph });
     }
+    // Graphs without a cache have no states of their own, so these are of a version that did not say which bucket decodes.
+    if !out.iter().any(|b: &BucketGraph| b.decoder) && out.iter().any(|b| !b.graph.states.is_empty()) {
+        return Err(bad("its graph text does not tell which bucket decodes").hint("compile the model again"));
+    }
     Ok(out)
 }
 
@@ -281,4 +285,19 @@ fn of_manifest(project: &Path, name: &str) -> Result<Texts> {
     let card =
         Card { title: m.title, source: m.source, licence: m.licence, stops: None, system: None, picture: m.picture };
     Ok((card, job.text, job.golden))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pipeline;
+    use crate::plan::examples;
+
+    #[test]
+    fn a_pool_that_does_not_tell_its_decoder_is_refused() {
+        let text = pipeline::text(&[examples::decoder("decode", 1, 2, 16)]);
+        assert!(split(&text).unwrap()[0].decoder);
+        let e = split(&text.replace(", decoder", "")).unwrap_err().to_string();
+        assert!(e.contains("does not tell which bucket decodes"), "{e}");
+    }
 }

@@ -30,7 +30,7 @@ pub fn compile(job: &Job, say: &mut dyn FnMut(&str)) -> Result<Compiled> {
     say("import");
     let imported = import(job)?; // ONNX -> one graph a bucket; every shape a number; graph::verify
     say("passes");
-    let (fused, _log) = fuse(job, imported)?; // rewrites in the order of passes::ORDER; graph::verify after each
+    let (fused, _log) = fuse(imported)?; // rewrites in the order of passes::ORDER; graph::verify after each
     finish(job, fused, say)
 }
 
@@ -94,7 +94,7 @@ fn decoders(manifest: &Manifest, read: &[Vec<Part>]) -> Vec<bool> {
 }
 
 /// Runs the passes: those of a decoder whose cache we manage, or the few that leave a graph as it stands.
-pub fn fuse(_job: &Job, mut buckets: Vec<BucketGraph>) -> Result<(Vec<BucketGraph>, Vec<Log>)> {
+pub fn fuse(mut buckets: Vec<BucketGraph>) -> Result<(Vec<BucketGraph>, Vec<Log>)> {
     let mut logs = vec![];
     for bucket in &mut buckets {
         let order = if bucket.decoder { passes::ORDER } else { passes::RAW_ORDER };

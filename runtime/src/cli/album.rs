@@ -107,20 +107,8 @@ impl<'a> Album<'a> {
 pub mod tests {
     use super::super::script::Script;
     use super::*;
-    use crate::model::{Resample, Token};
-
-    /// A tower of one pixel, whose value stays as it is.
-    pub const LAW: Picture = Picture {
-        height: 1,
-        width: 1,
-        resample: Resample::Nearest,
-        rescale: 1.0,
-        mean: [0.0; 3],
-        std: [1.0; 3],
-        token: Token::Text("<image>"),
-        before: "{",
-        after: "}",
-    };
+    use crate::model::Token;
+    use crate::text::toy;
 
     /// Two pictures of two rows each, after a vocabulary of 300.
     pub const EYES: Decoder = Decoder {
@@ -141,7 +129,7 @@ pub mod tests {
     #[test]
     fn a_picture_keeps_its_slot_until_another_needs_it() {
         let folder = tempfile::tempdir().unwrap();
-        let law = Picture { token: Token::Id(9), ..LAW };
+        let law = Picture { token: Token::Id(9), ..toy::LAW };
         let mut album = Album::new(Some(&law), &EYES, None).unwrap().unwrap();
         let [a, b, c] = [1, 2, 3].map(|n| album.load(Path::new(&dot(folder.path(), n))).unwrap());
         let mut session = Script::new(vec![]);
@@ -162,6 +150,6 @@ pub mod tests {
     #[test]
     fn a_model_without_eyes_has_no_album() {
         assert!(Album::new(None, &EYES, None).unwrap().is_none());
-        assert!(Album::new(Some(&LAW), &Decoder { pictures: None, ..EYES }, None).unwrap().is_none());
+        assert!(Album::new(Some(&toy::LAW), &Decoder { pictures: None, ..EYES }, None).unwrap().is_none());
     }
 }

@@ -257,7 +257,7 @@ mod tests {
         let args = Args::try_parse_from(std::iter::once(&"toy").chain(line)).unwrap();
         let program = Program { decoder: Some(album::tests::EYES), ..program() };
         let codec = toy::codec_with_image(TEMPLATE);
-        let (codec, picture) = (Some(&codec), Some(&album::tests::LAW));
+        let (codec, picture) = (Some(&codec), Some(&toy::LAW));
         let setting = Setting { program: &program, text: None, codec, picture, sampling: None };
         let mut script = Script::new(vec![(toy::ids("hi"), Done::Stop)]);
         let mut printed = Vec::new();

@@ -269,7 +269,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let line = |n: u8| &*format!("/image {}", album::tests::dot(folder.path(), n)).leak();
         let codec = toy::codec_with_image(TEMPLATE);
-        let album = Album::new(Some(&album::tests::LAW), &album::tests::EYES, Some(&codec)).unwrap();
+        let album = Album::new(Some(&toy::LAW), &album::tests::EYES, Some(&codec)).unwrap();
         let mut script = Script::new(["1", "2", "3", "4"].map(answer).into());
         let lines = [line(7), "hi", "more", line(8), line(9), "too many", line(8), "both", "/reset", line(8), "again"];
         let mut chat = Chat::new(&codec, None, false, None, &[]);

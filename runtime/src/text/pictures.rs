@@ -91,7 +91,6 @@ impl Marks {
 mod tests {
     use super::super::toy;
     use super::*;
-    use crate::model::Resample;
 
     /// The template of SmolVLM and SmolVLM2, which takes contents as parts only.
     const PARTS: &str = "<s>{% for message in messages %}{{message['role'] | capitalize}}\
@@ -107,20 +106,6 @@ mod tests {
     const BOTH: &str = "{% for m in messages %}{% if m.content is string %}[{{ m.content }}]{% else %}{% for part in m.content %}\
         {% if part.type == 'image' or 'image' in part %}(<image>){% else %}[{{ part.text }}]{% endif %}{% endfor %}{% endif %}{% endfor %}";
 
-    fn picture() -> Picture {
-        Picture {
-            height: 1,
-            width: 1,
-            resample: Resample::Nearest,
-            rescale: 1.0,
-            mean: [0.0; 3],
-            std: [1.0; 3],
-            token: Token::Text("<image>"),
-            before: "{",
-            after: "}",
-        }
-    }
-
     fn codec(template: &str) -> Codec {
         toy::codec_with_image(&serde_json::json!({ "chat_template": template }).to_string())
     }
@@ -128,7 +113,7 @@ mod tests {
     /// The prompt of a chat, its rows as `*`.
     fn chat(template: &str, messages: &[Message]) -> Result<String> {
         let codec = codec(template);
-        let ids = codec.chat_with(messages, &Marks::new(&picture(), 2, Some(&codec))?)?;
+        let ids = codec.chat_with(messages, &Marks::new(&toy::LAW, 2, Some(&codec))?)?;
         let spelt = |id: &u32| match *id {
             toy::IMAGE => "*".to_owned(),
             toy::BOS => "<s>".to_owned(),
@@ -181,7 +166,7 @@ mod tests {
     #[test]
     fn a_raw_text_has_its_marks_or_its_pictures_in_front() {
         let codec = toy::codec_with_image(r#"{"bos_token":"<s>","add_bos_token":true}"#);
-        let marks = Marks::new(&picture(), 1, Some(&codec)).unwrap();
+        let marks = Marks::new(&toy::LAW, 1, Some(&codec)).unwrap();
         let rows = |text: &str, n| codec.raw_with(text, n, &marks).unwrap();
         let id = toy::id;
         assert_eq!(rows("a<image>", 1), [toy::BOS, id(b'a'), id(b'{'), toy::IMAGE, id(b'}')]);
@@ -190,7 +175,7 @@ mod tests {
 
     #[test]
     fn runs_of_the_token_become_rows_of_the_pictures_slots() {
-        let marks = Marks::new(&Picture { token: Token::Id(9), ..picture() }, 2, None).unwrap();
+        let marks = Marks::new(&Picture { token: Token::Id(9), ..toy::LAW }, 2, None).unwrap();
         let place = |ids: &[u32], slots: &[u32]| {
             let mut ids = ids.to_vec();
             marks.place(&mut ids, slots, 100).map(|()| ids)
@@ -206,11 +191,11 @@ mod tests {
 
     #[test]
     fn a_token_that_the_tokenizer_lacks_is_named() {
-        let with = |token| Marks::new(&Picture { token, ..picture() }, 2, Some(&toy::codec("", &[])));
+        let with = |token| Marks::new(&Picture { token, ..toy::LAW }, 2, Some(&toy::codec("", &[])));
         let error = with(Token::Text("<image>")).unwrap_err().to_string();
         assert_eq!(error, "key 'picture.token' of the manifest: '<image>' is no token of the tokenizer");
         assert!(with(Token::Id(999)).unwrap_err().to_string().ends_with("the tokenizer has no token 999"));
-        let alone = Marks::new(&picture(), 2, None).unwrap_err().to_string();
+        let alone = Marks::new(&toy::LAW, 2, None).unwrap_err().to_string();
         assert!(alone.ends_with("'<image>' needs a tokenizer, and there is none"), "{alone}");
     }
 }

@@ -2,6 +2,7 @@
 //! tokens.
 
 use super::Codec;
+use crate::model::{Picture, Resample, Token};
 use serde_json::{Map, Value, json};
 
 pub const BOS: u32 = 256;
@@ -98,3 +99,16 @@ pub fn codec_with_word_spaces() -> Codec {
     });
     build(&tokenizer, "", &[])
 }
+
+/// A tower of one pixel, whose value stays as it is.
+pub const LAW: Picture = Picture {
+    height: 1,
+    width: 1,
+    resample: Resample::Nearest,
+    rescale: 1.0,
+    mean: [0.0; 3],
+    std: [1.0; 3],
+    token: Token::Text("<image>"),
+    before: "{",
+    after: "}",
+};

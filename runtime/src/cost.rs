@@ -69,7 +69,7 @@ fn weight(arg: Arg, row: &[Arg]) -> Option<u32> {
 }
 
 /// Bytes of one row of a table.
-fn row_bytes(program: &Program, tensor: u32) -> u64 {
+pub(crate) fn row_bytes(program: &Program, tensor: u32) -> u64 {
     program
         .tensors
         .get(tensor as usize)

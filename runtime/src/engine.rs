@@ -5,10 +5,11 @@ use crate::check::check;
 use crate::commands::{self, Recorded, Scope, Tape, Ticket};
 use crate::device::Device;
 use crate::error::{Error, Kind, Result};
-use crate::layout::{GUARD_WORD, Layout, history_bytes, ring_bytes, token_bytes};
-use crate::memory::{Buffer, Home, Region};
-use crate::program::{Bucket, Program};
+use crate::layout::{GUARD_WORD, Layout, Slab, history_bytes, ring_bytes, token_bytes};
+use crate::memory::{Buffer, Purpose, Region};
+use crate::program::{Bucket, Program, Tensor};
 use crate::recorder::{Addresses, Code, Part, Pipelines, RecordOptions, Recorder, Recording};
+use crate::residency::{Home, Offload, Residency};
 use crate::step::{RING, Step};
 use crate::transfer::{self, Uploader};
 use crate::weights::WeightSource;
@@ -28,17 +29,43 @@ pub struct Options {
     pub staging: bool,
     /// Leaves matrix units alone: every kernel runs in the form for any device.
     pub no_matrix: bool,
+    /// Bytes of weights that may lie in device memory; none is all of them.
+    pub gpu_budget: Option<u64>,
+    /// What becomes of the others.
+    pub offload: Offload,
 }
 
-/// What crossed the bus and what was submitted, since the engine was made.
+/// What crossed the bus and what was submitted, since the engine was made; and where weights are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Counters {
     pub submissions: u64,
     /// Buckets run.
     pub replays: u64,
+    /// Buckets recorded after loading.
+    pub records: u64,
     pub dispatches: u64,
     pub to_device_bytes: u64,
     pub to_host_bytes: u64,
+    /// Sizes of weights by home; these stand, the others add up.
+    pub resident_bytes: u64,
+    pub mapped_bytes: u64,
+    pub streamed_bytes: u64,
+    /// What is resident beyond the budget: zero.
+    pub over_budget_bytes: u64,
+    /// Weights that kernels read from host memory, each byte once a dispatch.
+    pub read_in_place_bytes: u64,
+    /// Weights copied to the device for the runs that use them.
+    pub copied_in_bytes: u64,
+}
+
+/// Where a tensor of the pool is.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Extent {
+    pub name: String,
+    /// As kernels see it; none for a tensor that is streamed.
+    pub address: Option<u64>,
+    pub bytes: u64,
+    pub home: Home,
 }
 
 /// Called while weights are checked and uploaded: bytes done, bytes to do in all.
@@ -66,6 +93,7 @@ pub struct Engine {
     ring: Buffer,
     history: Buffer,
     options: Options,
+    residency: Residency,
     pub(crate) counters: Counters,
 }
 
@@ -88,30 +116,35 @@ impl Engine {
         if options.segment_bytes > 0 {
             limits.max_buffer_bytes = limits.max_buffer_bytes.min(options.segment_bytes);
         }
-        let layout = Layout::new(&program, &limits, options.guard_bytes)?;
+        let residency = Residency::plan(&program, options.gpu_budget, options.offload)?;
+        let layout = Layout::new(&program, &limits, options.guard_bytes, &residency)?;
         layout.fits(device)?;
         let pipelines = Pipelines::new(device, &program, code, device.limits().matrix && !options.no_matrix)?;
-        let slab = |(i, &bytes): (usize, &u64)| Buffer::new(device, bytes, Home::Device, layout.slab_name(i));
-        let slabs: Vec<Buffer> = layout.slabs.iter().enumerate().map(slab).collect::<Result<_>>()?;
+        let slab = |s: &Slab| Buffer::new(device, s.bytes, s.purpose, s.what);
+        let slabs: Vec<Buffer> = layout.slabs.iter().map(slab).collect::<Result<_>>()?;
         let mut tape = Tape::new(device)?;
         tape.barrier(Scope::All, Scope::Host);
         let mut engine = Engine {
             recordings: HashMap::new(),
             tail: tape.end()?,
-            step: Buffer::new(device, size_of::<Step>() as u64, Home::Shared, "the step")?,
-            tokens: Buffer::new(device, token_bytes(&program), Home::Shared, "token ids")?,
-            ring: Buffer::new(device, ring_bytes(), Home::Readback, "sampled tokens")?,
-            history: Buffer::new(device, history_bytes(&program), Home::Device, "the context's tokens")?,
+            step: Buffer::new(device, size_of::<Step>() as u64, Purpose::Shared, "the step")?,
+            tokens: Buffer::new(device, token_bytes(&program), Purpose::Shared, "token ids")?,
+            ring: Buffer::new(device, ring_bytes(), Purpose::Readback, "sampled tokens")?,
+            history: Buffer::new(device, history_bytes(&program), Purpose::Device, "the context's tokens")?,
             device: device.clone(),
             program,
             pipelines,
             layout,
             slabs,
             options,
+            residency,
             counters: Counters::default(),
         };
+        engine.count_homes();
         engine.clear(true)?;
         engine.upload(weights, &mut |done, total| progress(checking + done, checking + total))?;
+        engine.record_all()?;
+        engine.counters.records = 0;
         Ok(engine)
     }
 
@@ -125,6 +158,29 @@ impl Engine {
 
     pub fn counters(&self) -> Counters {
         self.counters
+    }
+
+    fn count_homes(&mut self) {
+        let standing = self.residency.standing(&self.program);
+        self.counters = Counters {
+            resident_bytes: standing.resident_bytes,
+            mapped_bytes: standing.mapped_bytes,
+            streamed_bytes: standing.streamed_bytes,
+            over_budget_bytes: self.residency.over_budget_bytes(&self.program),
+            ..self.counters
+        };
+    }
+
+    /// Where every tensor of the pool is, in its order.
+    pub fn weight_extents(&self) -> Vec<Extent> {
+        let all = self.program.tensors.iter().zip(&self.residency.homes).zip(&self.layout.weights);
+        let extent = |((tensor, &home), region): ((&Tensor, &Home), &Region)| Extent {
+            name: tensor.name.to_string(),
+            address: (home != Home::Streamed).then(|| self.address(region)),
+            bytes: tensor.bytes,
+            home,
+        };
+        all.map(extent).collect()
     }
 
     /// Index of a bucket by name.
@@ -199,9 +255,10 @@ impl Engine {
                 commands.push(self.feed(step, tokens)?);
             }
             let recording = self.recording(run.bucket, run.part)?;
-            let dispatches = recording.places.len() as u64;
+            let (dispatches, in_place) = (recording.places.len() as u64, recording.in_place_bytes);
             commands.push(recording.commands.clone());
             self.counters.dispatches += dispatches;
+            self.counters.read_in_place_bytes += in_place;
         }
         self.counters.replays += runs.len() as u64;
         commands.push(self.tail.clone());
@@ -227,10 +284,21 @@ impl Engine {
         self.start(&[Run { bucket, part, feed: None }])?.wait()
     }
 
+    /// Records what a decoder runs, so that nothing is recorded between tokens; other buckets are recorded at first use.
+    fn record_all(&mut self) -> Result<()> {
+        let Some(decoder) = &self.program.decoder else { return Ok(()) };
+        let (prefill, decode) = (decoder.prefill, decoder.decode);
+        let picture = decoder.pictures.map(|p| (p.bucket, Part::Whole));
+        let parts = [Part::Body, Part::Whole, Part::Drawn];
+        let runs: Vec<_> = [prefill, decode].into_iter().flat_map(|b| parts.map(|p| (b, p))).chain(picture).collect();
+        runs.into_iter().try_for_each(|(bucket, part)| self.recording(bucket, part).map(|_| ()))
+    }
+
     /// The recording of a bucket, made at first use.
     pub(crate) fn recording(&mut self, bucket: u32, part: Part) -> Result<&Recording> {
         if !self.recordings.contains_key(&(bucket, part)) {
             let made = self.record(bucket, part)?;
+            self.counters.records += 1;
             self.recordings.insert((bucket, part), made);
         }
         let missing = || Error::new(Kind::Other, "a recording vanished");
@@ -253,8 +321,11 @@ impl Engine {
             ring: self.ring.address(),
             history: self.history.address(),
         };
-        let Engine { device, program, pipelines, .. } = self;
-        Recorder { device, program, pipelines, options: self.options.record }.record(bucket, part, &addresses)
+        let Engine { device, program, pipelines, residency, .. } = self;
+        let recorder = Recorder { device, program, pipelines, options: self.options.record };
+        let mut recording = recorder.record(bucket, part, &addresses)?;
+        recording.in_place_bytes = residency.in_place_bytes(program, bucket, part);
+        Ok(recording)
     }
 
     fn address(&self, region: &Region) -> u64 {

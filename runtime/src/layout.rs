@@ -3,8 +3,9 @@
 
 use crate::device::{Device, Limits};
 use crate::error::{Error, Kind, Result};
-use crate::memory::{Region, human, place};
+use crate::memory::{Purpose, Region, human, place};
 use crate::program::{Elem, Port, Program};
+use crate::residency::{Home, Residency};
 use crate::step::{RING, Step};
 
 /// Fills guards: NaN as f32 and as two f16, absurd as an index.
@@ -16,11 +17,19 @@ pub(crate) struct Ports {
     pub outputs: Vec<Region>,
 }
 
-/// Regions in slabs; weights come first and have slabs of their own.
+/// A buffer to allocate.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Slab {
+    pub bytes: u64,
+    pub purpose: Purpose,
+    /// What it is for, in errors.
+    pub what: &'static str,
+}
+
+/// Regions in slabs; weights come first, by home, and have slabs of their own.
 #[derive(Clone, Debug)]
 pub(crate) struct Layout {
-    pub slabs: Vec<u64>,
-    weight_slabs: usize,
+    pub slabs: Vec<Slab>,
     pub weights: Vec<Region>,
     pub states: Vec<Region>,
     pub arena: Region,
@@ -32,8 +41,9 @@ pub(crate) struct Layout {
 /// Device bytes by purpose, for `info`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct MemoryPlan {
+    /// On the device.
     pub weights_bytes: u64,
-    /// Allocations that the weights take.
+    /// Allocations that these take.
     pub weights_segments: usize,
     pub states_bytes: u64,
     pub arena_bytes: u64,
@@ -43,6 +53,8 @@ pub struct MemoryPlan {
     pub loop_bytes: u64,
     /// All device memory, alignment included.
     pub total_bytes: u64,
+    /// Memory of the host that weights take, alignment included.
+    pub host_bytes: u64,
 }
 
 /// Bytes of a port on the device.
@@ -53,15 +65,25 @@ pub(crate) fn port_bytes(port: &Port) -> Result<u64> {
 }
 
 impl Layout {
-    pub fn new(program: &Program, limits: &Limits, guard: u64) -> Result<Layout> {
-        let sizes: Vec<u64> = program.tensors.iter().map(|t| t.bytes).collect();
+    pub fn new(program: &Program, limits: &Limits, guard: u64, residency: &Residency) -> Result<Layout> {
         let too_big = |name: &str, bytes: u64| {
             let limit = limits.max_buffer_bytes;
             Error::new(Kind::Unfit, format!("'{name}' takes {bytes} bytes, the device allows {limit} a buffer"))
         };
-        let (weights, mut slabs) = place(&sizes, guard, limits.max_buffer_bytes)
-            .map_err(|i| too_big(&program.tensors[i].name, program.tensors[i].bytes))?;
-        let weight_slabs = slabs.len();
+        let mut slabs: Vec<Slab> = Vec::new();
+        let mut weights = vec![Region::default(); program.tensors.len()];
+        for (purpose, what) in [(Purpose::Device, "weights"), (Purpose::Host, "weights in host memory")] {
+            let here = |i: &usize| (residency.homes[*i] == Home::Resident) == (purpose == Purpose::Device);
+            let tensors: Vec<usize> = (0..weights.len()).filter(here).collect();
+            let sizes: Vec<u64> = tensors.iter().map(|&i| program.tensors[i].bytes).collect();
+            let (regions, more) = place(&sizes, guard, limits.max_buffer_bytes)
+                .map_err(|i| too_big(&program.tensors[tensors[i]].name, sizes[i]))?;
+            for (&i, region) in tensors.iter().zip(regions) {
+                weights[i] = Region { slab: region.slab + slabs.len(), ..region };
+            }
+            slabs.extend(more.into_iter().map(|bytes| Slab { bytes, purpose, what }));
+        }
+        let first = slabs.len();
 
         let mut items: Vec<(String, u64)> = program.states.iter().map(|s| (s.name.to_string(), s.bytes)).collect();
         items.push(("arena".into(), program.buckets.iter().map(|b| b.arena_bytes).max().unwrap_or(0)));
@@ -73,9 +95,10 @@ impl Layout {
         let sizes: Vec<u64> = items.iter().map(|(_, bytes)| *bytes).collect();
         let (regions, more) =
             place(&sizes, guard, limits.max_buffer_bytes).map_err(|i| too_big(&items[i].0, items[i].1))?;
-        slabs.extend(more);
+        let what = "states and activations";
+        slabs.extend(more.into_iter().map(|bytes| Slab { bytes, purpose: Purpose::Device, what }));
 
-        let mut rest = regions.into_iter().map(|r| Region { slab: r.slab + weight_slabs, ..r });
+        let mut rest = regions.into_iter().map(|r| Region { slab: r.slab + first, ..r });
         let mut take = |n: usize| rest.by_ref().take(n).collect::<Vec<_>>();
         let states = take(program.states.len());
         let pair = take(2);
@@ -85,12 +108,12 @@ impl Layout {
             .map(|b| Ports { inputs: take(b.inputs.len()), outputs: take(b.outputs.len()) })
             .collect();
         let guard = guard.next_multiple_of(crate::memory::ALIGN);
-        Ok(Layout { slabs, weight_slabs, weights, states, arena: pair[0], logits: pair[1], ports, guard })
+        Ok(Layout { slabs, weights, states, arena: pair[0], logits: pair[1], ports, guard })
     }
 
     /// Refuses before allocating when the device cannot hold it. What a CPU device calls its heap is no limit of the machine.
     pub fn fits(&self, device: &Device) -> Result<()> {
-        let (need, have) = (self.slabs.iter().sum::<u64>(), device.limits().heap_bytes);
+        let (need, have) = (self.bytes(Purpose::Device), device.limits().heap_bytes);
         if need > have && device.info().kind != "cpu" {
             let what = format!("needs {} of device memory, '{}' has {}", human(need), device.info().name, human(have));
             return Err(Error::new(Kind::OutOfMemory, what).hint("choose another device or a smaller model"));
@@ -98,8 +121,9 @@ impl Layout {
         Ok(())
     }
 
-    pub fn slab_name(&self, slab: usize) -> &'static str {
-        if slab < self.weight_slabs { "weights" } else { "states and activations" }
+    /// Bytes of all slabs of that purpose.
+    pub fn bytes(&self, purpose: Purpose) -> u64 {
+        self.slabs.iter().filter(|s| s.purpose == purpose).map(|s| s.bytes).sum()
     }
 
     /// What is no weight and no state.
@@ -148,19 +172,20 @@ pub(crate) fn ring_bytes() -> u64 {
 }
 
 /// What an engine for this program would allocate on a device of these limits.
-pub fn memory_plan(program: &Program, limits: &Limits) -> Result<MemoryPlan> {
-    let layout = Layout::new(program, limits, 0)?;
+pub fn memory_plan(program: &Program, limits: &Limits, residency: &Residency) -> Result<MemoryPlan> {
+    let layout = Layout::new(program, limits, 0, residency)?;
     let sum = |regions: &[Region]| regions.iter().map(|r| r.bytes).sum::<u64>();
     let loop_bytes = size_of::<Step>() as u64 + token_bytes(program) + history_bytes(program) + ring_bytes();
     let ports: u64 = layout.ports.iter().map(|p| sum(&p.inputs) + sum(&p.outputs)).sum();
     Ok(MemoryPlan {
-        weights_bytes: sum(&layout.weights),
-        weights_segments: layout.weight_slabs,
+        weights_bytes: residency.standing(program).resident_bytes,
+        weights_segments: layout.slabs.iter().filter(|s| s.what == "weights").count(),
         states_bytes: sum(&layout.states),
         arena_bytes: layout.arena.bytes,
         ports_bytes: ports + layout.logits.bytes,
         loop_bytes,
-        total_bytes: layout.slabs.iter().sum::<u64>() + loop_bytes,
+        total_bytes: layout.bytes(Purpose::Device) + loop_bytes,
+        host_bytes: layout.bytes(Purpose::Host),
     })
 }
 
@@ -205,18 +230,22 @@ mod tests {
         }
     }
 
+    fn all() -> Residency {
+        Residency::resident(&program())
+    }
+
     #[test]
     fn buckets_share_one_arena_and_weights_are_cut_into_segments() {
-        let plan = memory_plan(&program(), &limits(1536)).unwrap();
+        let plan = memory_plan(&program(), &limits(1536), &all()).unwrap();
         assert_eq!((plan.weights_bytes, plan.weights_segments), (1610, 2));
         assert_eq!((plan.states_bytes, plan.arena_bytes, plan.ports_bytes), (512, 700, 30));
         assert_eq!(plan.total_bytes, 1024 + (768 + 256) + (512 + 768 + 256) + 256 + plan.loop_bytes);
-        assert_eq!(memory_plan(&program(), &limits(1 << 20)).unwrap().weights_segments, 1);
+        assert_eq!(memory_plan(&program(), &limits(1 << 20), &all()).unwrap().weights_segments, 1);
     }
 
     #[test]
     fn guards_never_touch_what_they_guard() {
-        let layout = Layout::new(&program(), &limits(1 << 20), 256).unwrap();
+        let layout = Layout::new(&program(), &limits(1 << 20), 256, &all()).unwrap();
         let inside: Vec<Region> =
             layout.weights.iter().chain(&layout.states).copied().chain(layout.scratch()).collect();
         for (name, guard) in layout.guards() {
@@ -233,9 +262,9 @@ mod tests {
         let mut p = program();
         let shape = vec![u32::MAX; 3].into();
         p.buckets.to_mut()[0].outputs.to_mut()[0].shape = shape;
-        assert_eq!(memory_plan(&p, &limits(1 << 20)).unwrap_err().kind, Kind::Program);
+        assert_eq!(memory_plan(&p, &limits(1 << 20), &all()).unwrap_err().kind, Kind::Program);
         let mut p = program();
         p.tensors.to_mut()[0].bytes = 1 << 21;
-        assert!(memory_plan(&p, &limits(1 << 20)).unwrap_err().to_string().contains("'w' takes 2097152 bytes"));
+        assert!(memory_plan(&p, &limits(1 << 20), &all()).unwrap_err().to_string().contains("'w' takes 2097152 bytes"));
     }
 }

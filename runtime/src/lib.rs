@@ -30,6 +30,7 @@ pub mod profile;
 pub mod program;
 pub mod raw;
 pub mod recorder;
+pub mod residency;
 pub mod sampling;
 pub mod session;
 pub mod spirv;

@@ -1,4 +1,4 @@
-//! Device memory. In: sizes and a home. Out: buffers with device addresses. Promise: nothing is read or
+//! Device memory. In: sizes and a purpose. Out: buffers with device addresses. Promise: nothing is read or
 //! written outside a buffer, and an allocation that fails names what it was for.
 #![allow(unsafe_code)]
 
@@ -16,7 +16,7 @@ use vulkano::memory::{
 
 /// Where a buffer lives.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Home {
+pub(crate) enum Purpose {
     /// Device-local; visible to the host only where all memory is.
     Device,
     /// Written by the host in small pieces, read by kernels: device-local and host-visible where there is such memory.
@@ -25,6 +25,8 @@ pub(crate) enum Home {
     Readback,
     /// Source of copies to the device.
     Staging,
+    /// Weights that stay with the host: kernels read them in place.
+    Host,
 }
 
 /// An allocation in a ledger, while it lives.
@@ -60,7 +62,7 @@ pub(crate) struct Buffer {
 
 impl Buffer {
     /// Allocates `bytes` (at least 4, rounded up to a multiple of 4). `what` names it in errors.
-    pub fn new(device: &Device, bytes: u64, home: Home, what: &str) -> Result<Buffer> {
+    pub fn new(device: &Device, bytes: u64, purpose: Purpose, what: &str) -> Result<Buffer> {
         let bytes = bytes.max(4).next_multiple_of(4);
         let doing = format!("allocating {} for {what}", human(bytes));
         let limit = device.limits().max_buffer_bytes;
@@ -75,7 +77,7 @@ impl Buffer {
         let info = BufferCreateInfo { size: bytes, usage, ..Default::default() };
         let raw = RawBuffer::new(vk.clone(), info).map_err(|e| Error::vulkan(&doing, e))?;
         let needs = *raw.memory_requirements();
-        let memory = allocate(device, &needs, home, &doing)?;
+        let memory = allocate(device, &needs, purpose, &doing)?;
         let mapped = memory.mapping_state().is_some();
         let entry = Entry::new(device, needs.layout.size());
         let buffer =
@@ -128,9 +130,9 @@ impl Buffer {
     }
 }
 
-fn allocate(device: &Device, needs: &MemoryRequirements, home: Home, doing: &str) -> Result<DeviceMemory> {
+fn allocate(device: &Device, needs: &MemoryRequirements, purpose: Purpose, doing: &str) -> Result<DeviceMemory> {
     let vk = &device.inner.vk;
-    let index = memory_type(vk.physical_device(), needs.memory_type_bits, home)
+    let index = memory_type(vk.physical_device(), needs.memory_type_bits, purpose)
         .ok_or_else(|| Error::new(Kind::Unfit, format!("{doing}: the device has no fitting memory type")))?;
     let visible = vk.physical_device().memory_properties().memory_types[index as usize]
         .property_flags
@@ -149,14 +151,14 @@ fn allocate(device: &Device, needs: &MemoryRequirements, home: Home, doing: &str
     Ok(memory)
 }
 
-/// The first memory type that has what the home must have, with as many of its wishes as can be.
-fn memory_type(physical: &PhysicalDevice, allowed: u32, home: Home) -> Option<u32> {
+/// The first memory type that has what the purpose must have, with as many of its wishes as can be.
+fn memory_type(physical: &PhysicalDevice, allowed: u32, purpose: Purpose) -> Option<u32> {
     let host = Flags::HOST_VISIBLE | Flags::HOST_COHERENT;
-    let (must, wishes, unwanted) = match home {
-        Home::Device => (Flags::empty(), Flags::DEVICE_LOCAL, Flags::HOST_VISIBLE),
-        Home::Shared => (host, Flags::DEVICE_LOCAL, Flags::HOST_CACHED),
-        Home::Readback => (host, Flags::HOST_CACHED, Flags::DEVICE_LOCAL),
-        Home::Staging => (host, Flags::empty(), Flags::DEVICE_LOCAL),
+    let (must, wishes, unwanted) = match purpose {
+        Purpose::Device => (Flags::empty(), Flags::DEVICE_LOCAL, Flags::HOST_VISIBLE),
+        Purpose::Shared => (host, Flags::DEVICE_LOCAL, Flags::HOST_CACHED),
+        Purpose::Readback => (host, Flags::HOST_CACHED, Flags::DEVICE_LOCAL),
+        Purpose::Staging | Purpose::Host => (host, Flags::empty(), Flags::DEVICE_LOCAL),
     };
     let never = Flags::PROTECTED | Flags::LAZILY_ALLOCATED | Flags::DEVICE_COHERENT;
     let types = physical.memory_properties().memory_types.iter().enumerate();
@@ -169,7 +171,7 @@ fn memory_type(physical: &PhysicalDevice, allowed: u32, home: Home) -> Option<u3
 }
 
 /// A range of one of several buffers.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Region {
     pub slab: usize,
     pub offset: u64,

@@ -102,6 +102,8 @@ pub struct Place {
 pub(crate) struct Recording {
     pub commands: Arc<Recorded>,
     pub places: Vec<Place>,
+    /// Weights that a run reads from host memory.
+    pub in_place_bytes: u64,
     pub timestamps: Option<Arc<QueryPool>>,
 }
 
@@ -233,7 +235,7 @@ impl Recorder<'_> {
                 tape.timestamp(pool, i as u32 + 1);
             }
         }
-        Ok(Recording { commands: tape.end()?, places, timestamps })
+        Ok(Recording { commands: tape.end()?, places, in_place_bytes: 0, timestamps })
     }
 }
 

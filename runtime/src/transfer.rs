@@ -4,7 +4,7 @@
 use crate::commands::{self, Scope, Tape, Ticket};
 use crate::device::Device;
 use crate::error::Result;
-use crate::memory::{Buffer, Home};
+use crate::memory::{Buffer, Purpose};
 
 /// Of each staging buffer at most; a small copy takes a small one, since allocating takes longer than copying.
 const STAGING_BYTES: u64 = 32 << 20;
@@ -69,7 +69,7 @@ impl<'a> Uploader<'a> {
             ticket.wait()?;
         }
         if self.staging.len() <= self.current {
-            self.staging.push(Buffer::new(self.device, self.size, Home::Staging, "staging")?);
+            self.staging.push(Buffer::new(self.device, self.size, Purpose::Staging, "staging")?);
         }
         Ok(self.staging[self.current].clone())
     }
@@ -104,7 +104,7 @@ pub(crate) fn download(device: &Device, source: &Buffer, offset: u64, out: &mut 
     let mut at = offset;
     for piece in out.chunks_mut(STAGING_BYTES as usize) {
         let bytes = piece.len() as u64;
-        let landing = Buffer::new(device, bytes, Home::Readback, "reading back")?;
+        let landing = Buffer::new(device, bytes, Purpose::Readback, "reading back")?;
         let mut tape = Tape::new(device)?;
         tape.barrier(Scope::All, Scope::All);
         tape.copy(source, at, &landing, 0, bytes);

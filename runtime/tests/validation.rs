@@ -25,7 +25,7 @@ fn raw_runs_profiles_and_answers_give_no_message() {
     };
     let (program, code, weights) = layered(300);
     let record = RecordOptions { timestamps: device.limits().tick_ns > 0.0, full_barriers: true, stop_after: None };
-    let options = Options { record, guard_bytes: 256, staging: true, segment_bytes: 8192, no_matrix: false };
+    let options = Options { record, guard_bytes: 256, staging: true, segment_bytes: 8192, ..Default::default() };
     let mut engine =
         Engine::new(&device, program, &code, &WeightSource::Bytes(weights), options, &mut |_, _| {}).unwrap();
     let x = Array::f32(&[300], &[1.0; 300]);

@@ -8,6 +8,7 @@ use clap::{Args as ClapArgs, Parser, Subcommand};
 
 use super::draw::Draw;
 use crate::error::Result;
+use crate::residency::{Bytes, Offload};
 use crate::sampling::Sampling;
 
 pub const EXIT_CODES: &str = "\
@@ -96,6 +97,12 @@ pub struct Engine {
     /// Decode steps in one submission [default: 8; 1 for answers on a CPU device]
     #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=256))]
     pub steps: Option<u32>,
+    /// Most bytes of weights in device memory, such as 6G, 512M or 0; the rest stays with the host [default: all of them]
+    #[arg(long, global = true, value_name = "BYTES")]
+    pub gpu_budget: Option<Bytes>,
+    /// How kernels get at weights beyond the budget: read in place, copied ahead of them, or what is predicted to be faster
+    #[arg(long, global = true, value_enum, default_value_t = Offload::Auto)]
+    pub offload: Offload,
     /// Leave the device's matrix units alone, to compare
     #[arg(long, global = true, hide = true)]
     pub no_matrix: bool,
@@ -316,6 +323,16 @@ mod tests {
             assert_eq!(seed(&line), Some(3));
         }
         assert!(parse(&["verify", "--temp", "0.7"]).is_err());
+    }
+
+    #[test]
+    fn a_budget_is_a_number_of_bytes_and_a_wrong_one_says_how_to_write_it() {
+        let args = parse(&["bench", "--gpu-budget", "1.5G", "--offload", "read"]).unwrap();
+        assert_eq!((args.engine.gpu_budget, args.engine.offload), (Some(Bytes(3 << 29)), Offload::Read));
+        assert_eq!(parse(&["a"]).unwrap().engine.gpu_budget, None);
+        let error = parse(&["a", "--gpu-budget", "lots"]).unwrap_err().to_string();
+        assert!(error.contains("'lots' is no number of bytes; write 0, 512M or 6G"), "{error}");
+        assert!(parse(&["a", "--offload", "swap"]).is_err());
     }
 
     #[test]

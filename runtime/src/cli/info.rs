@@ -11,6 +11,7 @@ use crate::layout::{MemoryPlan, memory_plan};
 use crate::memory::human;
 use crate::model::{Card, Picture};
 use crate::program::{Part, Program};
+use crate::residency::Residency;
 
 /// A limit of the device against what the program asks of it.
 #[derive(Debug, PartialEq)]
@@ -58,7 +59,7 @@ pub struct Info<'a> {
 impl<'a> Info<'a> {
     pub fn new(program: &'a Program, card: &'a Card, stops: Vec<u32>, device: Result<device::Device>) -> Info<'a> {
         let found = device.and_then(|device| {
-            let plan = memory_plan(program, device.limits())?;
+            let plan = memory_plan(program, device.limits(), &Residency::resident(program))?;
             Ok((device.info().clone(), device.limits().clone(), plan))
         });
         Info { program, card, stops, picture: None, found }
@@ -226,7 +227,7 @@ mod tests {
     #[test]
     fn card_plan_and_limits_are_shown_with_what_is_too_small() {
         let program = cost::tests::toy();
-        let plan = memory_plan(&program, &limits()).unwrap();
+        let plan = memory_plan(&program, &limits(), &Residency::resident(&program)).unwrap();
         let small = Limits { push_bytes: 8, ..limits() };
         let info = Info {
             program: &program,

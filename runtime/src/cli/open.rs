@@ -37,7 +37,9 @@ pub fn engine(model: &Model, program: Program, flags: &args::Engine, timestamps:
     let device = device(flags)?;
     let code: Vec<Code> = model.kernels.iter().map(code).collect();
     let record = RecordOptions { timestamps, ..Default::default() };
-    let options = engine::Options { record, no_matrix: flags.no_matrix, ..Default::default() };
+    let gpu_budget = flags.gpu_budget.map(|b| b.0);
+    let (no_matrix, offload) = (flags.no_matrix, flags.offload);
+    let options = engine::Options { record, no_matrix, gpu_budget, offload, ..Default::default() };
     let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
     if let Ok(style) = ProgressStyle::with_template("{msg} {wide_bar} {bytes}/{total_bytes}") {
         bar.set_style(style);

@@ -19,5 +19,6 @@ pub mod pipeline;
 pub mod plan;
 pub mod quantise;
 pub mod recast;
+pub mod repack;
 pub mod shaders;
 pub mod texts;

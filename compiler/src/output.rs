@@ -125,10 +125,11 @@ fn failed(path: &Path, e: std::io::Error) -> Error {
 }
 
 /// A folder under construction beside its target; removed unless it is moved into place.
-struct Part(PathBuf);
+pub struct Part(pub PathBuf);
 
 impl Part {
-    fn new(target: &Path) -> Result<Part> {
+    /// An empty folder; those above it are made.
+    pub fn new(target: &Path) -> Result<Part> {
         let parent = target.parent().unwrap_or(Path::new("."));
         let name = target.file_name().unwrap_or_default().to_string_lossy();
         let part = Part(parent.join(format!(".{name}.{}.part", std::process::id())));
@@ -136,7 +137,8 @@ impl Part {
         Ok(part)
     }
 
-    fn into_place(self, target: &Path) -> Result<()> {
+    /// Moves it to where the target is, which goes.
+    pub fn into_place(self, target: &Path) -> Result<()> {
         let old = self.0.with_extension("old");
         let had = target.exists();
         if had {

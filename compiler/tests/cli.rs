@@ -5,6 +5,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
+#[path = "cli/repack.rs"]
+mod repack;
+
 #[path = "cli/pictures.rs"]
 mod pictures;
 

@@ -3,6 +3,7 @@
 
 mod compile;
 mod dot;
+mod external;
 mod progress;
 mod report;
 mod sources;
@@ -77,9 +78,23 @@ enum Command {
     },
     /// Show what is in an ONNX file: inputs, dimensions, operators, external data
     Inspect {
+        /// A file; with --external-data also a folder
         onnx: PathBuf,
         #[arg(long)]
         json: bool,
+        /// Of the data files alone: how much is referred to, what overlaps, what nobody refers to, alignment
+        #[arg(long)]
+        external_data: bool,
+    },
+    /// Copy a model or its whole folder without the bytes of data files that no tensor refers to
+    Repack {
+        /// An ONNX file, or a folder with all that belongs to a model
+        input: PathBuf,
+        /// The new file or folder
+        output: PathBuf,
+        /// Replace a model that is there
+        #[arg(long)]
+        force: bool,
     },
     /// Tell what every pass did to a model and what it declined
     Explain(Model),
@@ -254,7 +269,9 @@ fn run(command: Command) -> Result<()> {
         }
         Command::Attach { name, executable, pool } => compile::attach(&name, &executable, pool),
         Command::Support { onnx, dims, json } => support::support(&onnx, dims.unwrap_or_default(), json),
-        Command::Inspect { onnx, json } => report::inspect(&onnx, json),
+        Command::Inspect { onnx, json, external_data: true } => external::audit(&onnx, json),
+        Command::Inspect { onnx, json, .. } => report::inspect(&onnx, json),
+        Command::Repack { input, output, force } => external::repack(&input, &output, force),
         Command::Explain(model) => report::explain(&model.wish()),
         Command::Graph { model, dot, imported, bucket } => {
             report::graph(&model.wish(), dot, imported, bucket.as_deref())

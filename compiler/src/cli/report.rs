@@ -2,6 +2,7 @@
 //! read is an error.
 
 use super::dot::dot;
+use super::external::file_json;
 use super::print;
 use crate::error::{Error, Result};
 use crate::import::{self, DataFile, Inspection};
@@ -58,16 +59,11 @@ fn external(f: &DataFile, out: &mut String) {
 fn inspection_json(i: &Inspection) -> serde_json::Value {
     let port = |p: &import::Port| json!({ "name": p.name, "dtype": p.dtype, "dims": p.dims });
     let ports = |list: &[import::Port]| list.iter().map(port).collect::<Vec<_>>();
-    let file = |f: &DataFile| {
-        let gaps: Vec<_> = f.unreferenced.iter().map(|r| json!([r.start, r.end])).collect();
-        json!({ "location": f.location, "bytes": f.bytes, "referenced": f.referenced, "tensors": f.tensors,
-                "overlaps": f.overlaps, "unreferenced": gaps })
-    };
     json!({
         "name": i.name, "producer": i.producer, "ir_version": i.ir_version, "opsets": i.opsets, "symbols": i.symbols,
         "inputs": ports(&i.inputs), "outputs": ports(&i.outputs), "nodes": i.nodes, "functions": i.functions,
         "operators": i.operators, "initializers": i.initializers, "initializer_bytes": i.initializer_bytes,
-        "external": i.external.iter().map(file).collect::<Vec<_>>(), "problems": i.problems,
+        "external": i.external.iter().map(file_json).collect::<Vec<_>>(), "problems": i.problems,
     })
 }
 

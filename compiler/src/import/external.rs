@@ -93,6 +93,16 @@ impl Files {
     }
 
     fn open_file(&self, location: &str) -> Result<Option<Bytes>> {
+        let Some(path) = self.path(location)? else { return Ok(None) };
+        if std::fs::metadata(&path).is_ok_and(|m| m.is_file() && m.len() == 0) {
+            return Ok(Some(Bytes::new()));
+        }
+        let file = mmap::map(&path);
+        file.map(Some).map_err(|e| Error::new("import", format!("external data: '{location}': {}", e.what)))
+    }
+
+    /// Where a data file is; None where it is missing and may be.
+    pub fn path(&self, location: &str) -> Result<Option<PathBuf>> {
         let path = self.folder.join(relative(location)?);
         if std::fs::symlink_metadata(&path).is_err() {
             if self.without {
@@ -102,11 +112,7 @@ impl Files {
                 .hint("put the data file beside the model"));
         }
         self.stays_inside(&path, location)?;
-        if std::fs::metadata(&path).is_ok_and(|m| m.is_file() && m.len() == 0) {
-            return Ok(Some(Bytes::new()));
-        }
-        let file = mmap::map(&path);
-        file.map(Some).map_err(|e| Error::new("import", format!("external data: '{location}': {}", e.what)))
+        Ok(Some(path))
     }
 
     /// A symbolic link must not lead out of the model's folder.
@@ -123,13 +129,13 @@ impl Files {
     }
 }
 
-/// A location as a relative path without any step upwards.
-fn relative(location: &str) -> Result<PathBuf> {
+/// A location as a relative path without any step upwards, and without steps on the spot.
+pub fn relative(location: &str) -> Result<PathBuf> {
     let path = Path::new(location);
     let plain = path.components().all(|c| matches!(c, Component::Normal(_) | Component::CurDir));
     // A backslash or a drive letter would be absolute or a step upwards on another system.
     if plain && !location.contains(['\\', '\0']) && !location.contains(':') {
-        return Ok(path.to_path_buf());
+        return Ok(path.components().filter(|c| matches!(c, Component::Normal(_))).collect());
     }
     Err(Error::new("import", format!("external data: location '{location}' is not a plain relative path"))
         .hint("data files must lie in the model's folder"))

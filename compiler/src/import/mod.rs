@@ -6,6 +6,7 @@
 //! that twice where an export has its positions as constants (`positions`). `compose` makes several graphs one.
 
 mod attrs;
+mod audit;
 mod bind;
 mod compose;
 mod decoder;
@@ -16,19 +17,23 @@ mod inspect;
 mod lower;
 mod mmap;
 mod order;
+mod package;
 mod positions;
 mod proto;
 mod read;
 mod support;
 mod sweep;
+mod tensors;
 #[cfg(test)]
 mod tests;
 mod walk;
 mod weights;
 
+pub use audit::{Audit, DataFile, audit};
 pub use compose::{Composed, Keep, Part, compose};
 pub use decoder::load_decoder;
-pub use inspect::{DataFile, Inspection, Port, inspect};
+pub use inspect::{Inspection, Port, inspect};
+pub use package::{Package, Placed, Reference};
 pub use support::{Report, support};
 pub use walk::NodeReport;
 

@@ -34,6 +34,14 @@ pub fn read(path: &Path) -> Result<Model> {
 
 /// Reads a model from memory. External data is looked for in `folder`.
 pub fn parse(bytes: &Bytes, folder: &Path) -> Result<Model> {
+    let proto = message(bytes)?;
+    let opsets = opsets(proto.opset_import.iter().map(|o| (o.domain.as_str(), o.version)));
+    check_opset(&proto, &opsets)?;
+    Ok(Model { proto, folder: folder.to_path_buf(), opsets })
+}
+
+/// The protobuf alone, whichever opset it uses.
+pub fn message(bytes: &Bytes) -> Result<ModelProto> {
     let not_onnx = "this is not a readable ONNX model";
     let hint = "the file may be truncated, or be a Git LFS pointer instead of the model";
     let parsed = catch_unwind(AssertUnwindSafe(|| ModelProto::parse_from_tokio_bytes(bytes)))
@@ -42,9 +50,7 @@ pub fn parse(bytes: &Bytes, folder: &Path) -> Result<Model> {
     if proto.graph.is_none() {
         return Err(Error::new("import", format!("{not_onnx}: it holds no graph")).hint(hint));
     }
-    let opsets = opsets(proto.opset_import.iter().map(|o| (o.domain.as_str(), o.version)));
-    check_opset(&proto, &opsets)?;
-    Ok(Model { proto, folder: folder.to_path_buf(), opsets })
+    Ok(proto)
 }
 
 /// Opset imports as a table.

@@ -60,6 +60,9 @@ pub fn import(job: &Job) -> Result<Vec<BucketGraph>> {
     for ((bucket, parts), decoder) in job.manifest.buckets.iter().zip(read).zip(decoders) {
         let keep = if decoder { Keep::Last } else { Keep::Open };
         let made = import::compose(parts, &bucket.edges, keep).map_err(|e| place(e, bucket))?;
+        if !decoder {
+            passes::roles::check_free(&made.graph).map_err(|e| place(e, bucket))?;
+        }
         let (name, file) = (bucket.name.clone(), bucket.graphs.join("+"));
         out.push(BucketGraph { name, file, rows: bucket.rows, decoder, graph: made.graph });
         edges.push(made.edges);

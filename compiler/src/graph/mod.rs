@@ -15,6 +15,7 @@ pub mod quant;
 mod tensor;
 mod text;
 mod verify;
+mod words;
 
 pub use caches::growing_caches;
 pub use dtype::DType;
@@ -24,6 +25,7 @@ pub use op::{BinaryOp, Heads, Mask, Norm, Op, PadMode, ReduceOp, Rotary, Scatter
 pub use tensor::{Data, Tensor};
 pub use text::{parse, print};
 pub use verify::verify;
+pub use words::{POS, ROWS, step_word};
 
 use crate::error::Result;
 use std::collections::HashMap;

@@ -5,7 +5,7 @@
 use super::Log;
 use crate::error::{Error, Result};
 use crate::graph::eval::{Array, Values};
-use crate::graph::{DType, Graph, Node, Op, Ty, ValueId, growing_caches};
+use crate::graph::{DType, Graph, Node, Op, Ty, ValueId, growing_caches, step_word};
 use std::collections::HashMap;
 
 pub const TOKENS: &str = "tokens";
@@ -13,10 +13,20 @@ pub const POSITIONS: &str = "positions";
 pub const ATTENTION_MASK: &str = "attention_mask";
 pub const EMBEDS: &str = "embeds";
 pub const MASK: &str = "mask";
-/// Position of the chunk's first row, i32 scalar, in the `Step` buffer.
-pub const POS: &str = "pos";
-/// Live rows of the chunk, i32 scalar, in the `Step` buffer.
-pub const ROWS: &str = "rows";
+pub use crate::graph::{POS, ROWS};
+
+/// Refuses inputs of a graph that runs as it stands which would be taken for words of the `Step` buffer.
+pub fn check_free(graph: &Graph) -> Result<()> {
+    for value in graph.inputs.iter().map(|id| graph.value(*id)) {
+        if step_word(value).is_some() {
+            let what = "an int32 scalar of this name is a word of the runtime's own, and cannot be an input";
+            return Err(Error::new("passes", what)
+                .at(value.name.clone())
+                .hint("give the input another name, or the shape [1]"));
+        }
+    }
+    Ok(())
+}
 
 pub fn run(graph: &mut Graph, log: &mut Log) -> Result<()> {
     let past = growing_caches(graph);
@@ -182,4 +192,22 @@ pub fn source(graph: &Graph, producers: &HashMap<ValueId, usize>, v: ValueId) ->
         }
     }
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_input_that_would_be_read_from_the_step_is_refused_and_its_look_alikes_are_not() {
+        for (dtype, shape, free) in
+            [(DType::I32, vec![], false), (DType::I64, vec![], true), (DType::I32, vec![1], true)]
+        {
+            let mut graph = Graph::default();
+            graph.add_input("rows", Ty::new(dtype, &shape));
+            let told = check_free(&graph).map_err(|e| e.to_string());
+            assert_eq!(told.is_ok(), free, "{dtype:?} {shape:?}: {told:?}");
+            assert!(free || told.is_err_and(|e| e.contains("rows") && e.contains("another name")));
+        }
+    }
 }

@@ -3,7 +3,7 @@
 
 use super::Kv;
 use crate::error::{Error, Result};
-use crate::graph::{DType, Graph, Op, PICTURES, ValueId};
+use crate::graph::{DType, Graph, Op, PICTURES, ValueId, step_word};
 use onnxcast_runtime::program::{Arg, Elem, Port, State};
 
 /// The memory behind a value.
@@ -117,10 +117,9 @@ pub fn assign(graph: &Graph, decoder: bool, kv: Kv, states: &mut Vec<State>) -> 
 fn decoder_ports(graph: &Graph, roots: &[ValueId], fixed: &mut [Option<Arg>]) -> Result<()> {
     for &v in &graph.inputs {
         let value = graph.value(v);
-        let scalar = value.ty.elements() == 1 && value.ty.shape.is_empty();
-        let arg = match value.name.as_str() {
-            "pos" | "rows" if scalar => Arg::Step,
-            _ if !value.ty.dtype.is_float() && !fixed.contains(&Some(Arg::Tokens)) => Arg::Tokens,
+        let arg = match value.ty.dtype {
+            _ if step_word(value).is_some() => Arg::Step,
+            dtype if !dtype.is_float() && !fixed.contains(&Some(Arg::Tokens)) => Arg::Tokens,
             _ => {
                 let what = "a decoder whose cache is managed takes token ids alone, and this input is left over";
                 return Err(Error::new("plan", what)
@@ -142,7 +141,7 @@ fn decoder_ports(graph: &Graph, roots: &[ValueId], fixed: &mut [Option<Arg>]) ->
 fn is_picture_row(graph: &Graph, input: ValueId) -> bool {
     let value = graph.value(input);
     let makes_pictures = graph.states.iter().any(|s| s.output != s.input && graph.value(s.input).name == PICTURES);
-    makes_pictures && value.name == "pos" && value.ty.shape.is_empty()
+    makes_pictures && step_word(value).is_some()
 }
 
 fn port(graph: &Graph, v: ValueId, name: &str) -> Port {

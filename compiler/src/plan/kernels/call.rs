@@ -3,7 +3,7 @@
 
 use crate::error::{Error, Result};
 use crate::graph::quant::{Quant, Zero};
-use crate::graph::{DType, Graph, Node, ValueId};
+use crate::graph::{DType, Graph, Node, ValueId, step_word};
 use crate::plan::{Call, Layout, Operand, Packing, Part, Precision, Storage};
 use onnxcast_runtime::program::{Kernel, Text};
 use onnxcast_runtime::step::MAX_ARGS;
@@ -115,11 +115,7 @@ impl<'a> Cx<'a> {
         if !self.graph.inputs.contains(&id) {
             return None;
         }
-        match self.graph.value(id).name.as_str() {
-            "pos" => Some(0),
-            "rows" => Some(1),
-            _ => None,
-        }
+        step_word(self.graph.value(id))
     }
 
     /// True in a graph that generates: rows past `step.rows` are padding, and nothing runs once `step.done` is set.

@@ -2,6 +2,7 @@
 
 #![deny(unsafe_code)]
 
+pub mod bucket;
 pub mod cli;
 pub mod emit;
 pub mod error;
@@ -11,6 +12,7 @@ pub mod graph;
 pub mod import;
 pub mod init;
 pub mod job;
+pub mod lock;
 pub mod manifest;
 pub mod output;
 pub mod passes;
@@ -21,4 +23,5 @@ pub mod quantise;
 pub mod recast;
 pub mod repack;
 pub mod shaders;
+pub mod storage;
 pub mod texts;

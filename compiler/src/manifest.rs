@@ -8,8 +8,8 @@ pub use picture::{Law, Picture, Token};
 
 use crate::error::{Error, Result};
 use crate::import::Bindings;
-use crate::plan::{Kv, Precision, Storage};
 use crate::quantise::Settings;
+use crate::storage::{Kv, Precision, Storage};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -2,11 +2,11 @@
 //! bucket leaves its rows in a state and the decoder's buckets take them in the places of ids past the vocabulary. Promise: rows stay on
 //! the device; a bucket that does not fit is an error that says why.
 
+use crate::bucket::BucketGraph;
 use crate::error::{Error, Result};
 use crate::graph::{DType, Def, Graph, Op, PICTURES, State, Tensor, Ty, ValueId, verify};
 use crate::manifest::Picture;
 use crate::passes::roles;
-use crate::plan::BucketGraph;
 
 /// Rows of one picture, and what one row holds.
 #[derive(Clone, Copy)]

@@ -1,16 +1,18 @@
 //! Read this first: an ONNX model becomes a program in five stages, one function each. In: a job (manifest, files, lock). Out: the
 //! plan and the text of generated/NAME. Promise: every stage verifies what it hands on, and nothing is written to disk here.
 
+use crate::bucket::{self, BucketGraph};
 use crate::emit::{self, Assets};
 use crate::error::{Error, Result};
-use crate::graph::{growing_caches, print, verify};
+use crate::graph::{growing_caches, verify};
 use crate::import::{self, Keep, Options, Part};
 use crate::job::Job;
 use crate::manifest::{Bucket, Law, Manifest, Picture};
 use crate::passes::{self, Log};
 use crate::pictures;
-use crate::plan::{self, BucketGraph, Plan, Precision, Request, Shaders};
+use crate::plan::{self, Plan, Request, Shaders};
 use crate::quantise::{self, Report};
+use crate::storage::Precision;
 use onnxcast_runtime::program::Program;
 
 /// What compiling gives.
@@ -43,7 +45,7 @@ pub fn finish(job: &Job, mut fused: Vec<BucketGraph>, say: &mut dyn FnMut(&str))
     report.note(&mut plan.lock);
     lock(job, &plan)?; // the weights are those that models/NAME/weights.lock names
     say("emit");
-    let graphs = text(&fused);
+    let graphs = bucket::print(&fused);
     let files = emit(job, &plan, &graphs)?; // Rust and GLSL, as text
     Ok(Compiled { plan, graphs, files, report })
 }
@@ -157,21 +159,6 @@ fn lock(job: &Job, plan: &Plan) -> Result<()> {
                 .hint("delete the lock if the new weights are meant, or pass them with onnx=PATH"))
         }
     }
-}
-
-/// What the first line of a bucket begins with, in the fused graphs' text.
-pub const BUCKET: &str = "# bucket ";
-
-/// How that line ends where the bucket is one of a decoder.
-pub const DECODER: &str = "decoder";
-
-/// The fused graphs in text form, bucket by bucket.
-pub fn text(buckets: &[BucketGraph]) -> String {
-    let one = |b: &BucketGraph| {
-        let kind = if b.decoder { format!(", {DECODER}") } else { String::new() };
-        format!("{BUCKET}{}, {} rows, graph {}{kind}\n{}\n", b.name, b.rows, b.file, print(&b.graph))
-    };
-    buckets.iter().map(one).collect()
 }
 
 /// Prints the program.

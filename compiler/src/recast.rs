@@ -2,16 +2,18 @@
 //! weights, and the texts that go into an executable. Promise: what the graphs read is what the pool holds; a damaged or already
 //! quantised pool is refused.
 
+use crate::bucket::{self, BucketGraph, scope};
 use crate::emit::CARD;
 use crate::error::{Error, Result};
 use crate::graph::eval::{Array, Values};
-use crate::graph::{DType, Def, Tensor, Ty, ValueId, parse};
+use crate::graph::{DType, Def, Tensor, Ty, ValueId};
 use crate::job::{Job, LOCK, QuantiseWish, Wish, find_manifest};
+use crate::lock::Lock;
 use crate::manifest::{Bucket, Manifest, Picture};
 use crate::output::{self, LOCK_MARK};
-use crate::pipeline::{BUCKET, DECODER};
-use crate::plan::{self, BucketGraph, Layout, Lock, Precision, Request, Shaders, scope};
+use crate::plan::{self, Layout, Request, Shaders};
 use crate::quantise::{self, Settings};
+use crate::storage::Precision;
 use crate::texts::TextFiles;
 use onnxcast_runtime::weights::Pool;
 use std::collections::{BTreeMap, HashMap};
@@ -47,7 +49,7 @@ impl Recast {
         pool.verify(progress).map_err(fail)?;
         let placed = |e: Error| e.at(path.display().to_string());
         let (graphs, lock) = recipe(&pool).map_err(placed)?;
-        let mut buckets = split(&graphs).map_err(placed)?;
+        let mut buckets = bucket::parse(&graphs).map_err(placed)?;
         let places = places(&pool, &buckets, &lock).map_err(placed)?;
         restore(&mut buckets, &lock, &pool, &places);
         Ok(Recast { program: pool.index().program.clone(), buckets, pool: path.to_path_buf() })
@@ -115,28 +117,6 @@ fn recipe(pool: &Pool) -> Result<(String, Lock)> {
         return Err(bad(what).hint("give the pool of the model in fp16"));
     }
     Ok((graphs.to_string(), lock))
-}
-
-/// The graphs of a pool's text, without data but for the smallest constants.
-fn split(text: &str) -> Result<Vec<BucketGraph>> {
-    let mut out = vec![];
-    for section in text.split(BUCKET).skip(1) {
-        let (head, graph) = section.split_once('\n').unwrap_or((section, ""));
-        let words: Vec<&str> = head.split(", ").collect();
-        let rows = words.get(1).and_then(|w| w.strip_suffix(" rows")?.parse().ok());
-        let file = words.get(2).and_then(|w| w.strip_prefix("graph "));
-        let (Some(rows), Some(file)) = (rows, file) else {
-            return Err(bad(format!("its graph text has a bucket '{head}'")).hint("compile the model again"));
-        };
-        let graph = parse(graph).map_err(|e| e.at(format!("bucket {}", words[0])))?;
-        let decoder = words.get(3) == Some(&DECODER);
-        out.push(BucketGraph { name: words[0].to_string(), file: file.to_string(), rows, decoder, graph });
-    }
-    // Graphs without a cache have no states of their own, so these are of a version that did not say which bucket decodes.
-    if !out.iter().any(|b: &BucketGraph| b.decoder) && out.iter().any(|b| !b.graph.states.is_empty()) {
-        return Err(bad("its graph text does not tell which bucket decodes").hint("compile the model again"));
-    }
-    Ok(out)
 }
 
 /// Rows of the cache, where the graphs have one.
@@ -285,19 +265,4 @@ fn of_manifest(project: &Path, name: &str) -> Result<Texts> {
     let card =
         Card { title: m.title, source: m.source, licence: m.licence, stops: None, system: None, picture: m.picture };
     Ok((card, job.text, job.golden))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::pipeline;
-    use crate::plan::examples;
-
-    #[test]
-    fn a_pool_that_does_not_tell_its_decoder_is_refused() {
-        let text = pipeline::text(&[examples::decoder("decode", 1, 2, 16)]);
-        assert!(split(&text).unwrap()[0].decoder);
-        let e = split(&text.replace(", decoder", "")).unwrap_err().to_string();
-        assert!(e.contains("does not tell which bucket decodes"), "{e}");
-    }
 }

@@ -3,6 +3,7 @@
 
 use crate::engine::Engine;
 use crate::error::{Error, Kind, Result};
+use crate::program::layers;
 use crate::recorder::Part;
 
 /// A dispatch and its time.
@@ -36,7 +37,7 @@ impl Engine {
             let end = f64::max(end, start_ns);
             let row = Timing {
                 kernel: self.program.kernels[dispatch.kernel as usize].name.to_string(),
-                note: dispatch.note.replace("{l}", &place.repetition.to_string()),
+                note: layers::at(&dispatch.note, place.repetition),
                 block: place.block,
                 repetition: place.repetition,
                 grid: dispatch.grid,

@@ -195,7 +195,7 @@ pub struct Dispatch {
     pub args: List<Arg>,
     /// A memory barrier stands before this dispatch.
     pub barrier: bool,
-    /// ONNX names and shapes, for readers and the profiler; `{l}` is the repetition.
+    /// ONNX names and shapes, for readers and the profiler; `{l}` is the repetition, `{l+5}` five more (`layers::at`).
     pub note: Text,
 }
 

@@ -4,6 +4,7 @@
 use super::dot::dot;
 use super::external::file_json;
 use super::print;
+use crate::bucket;
 use crate::error::{Error, Result};
 use crate::import::{self, DataFile, Inspection};
 use crate::job::{Job, Wish};
@@ -97,7 +98,7 @@ pub fn graph(wish: &Wish, as_dot: bool, imported: bool, bucket: Option<&str>) ->
     if as_dot {
         return print(&buckets.iter().map(|b| dot(&b.graph, &b.name)).collect::<String>());
     }
-    print(&pipeline::text(&buckets))
+    print(&bucket::print(&buckets))
 }
 
 /// Writes a manifest; one that is there already is not touched.

@@ -1,30 +1,19 @@
 //! Graphs to Program. In: one fused graph per bucket, the lock, a kernel chooser. Out: the Program, the recipe of its pool and
 //! the new lock. Promise: a function of its inputs; the hazard checker has passed it.
 
+use super::Select;
 use super::hazard::{self, Extents};
-use super::lock::Lock;
 use super::memory;
 use super::places;
 use super::roll::{self, Flat};
 use super::schedule::{self, Schedule, Slot};
-use super::weights::{Packed, Pool, Scope};
-use super::{Select, Storage};
+use super::weights::{Packed, Pool};
+use crate::bucket::{BucketGraph, scope};
 use crate::error::{Error, Result};
 use crate::graph::{Graph, Node, Op, PICTURES};
+use crate::lock::Lock;
+use crate::storage::Storage;
 use onnxcast_runtime::program::{Arg, Bucket, Decoder, Dispatch, Kernel, PLAN_DIGITS, Pictures, Program, State};
-
-/// A graph at one set of shapes.
-#[derive(Clone, Debug)]
-pub struct BucketGraph {
-    pub name: String,
-    /// The manifest's name of the graph file; of several that were composed, their names with a '+' between.
-    pub file: String,
-    /// Tokens a run takes; 1 for a graph without tokens.
-    pub rows: usize,
-    /// A decoder whose cache we manage; else a graph that runs as it stands, with ports.
-    pub decoder: bool,
-    pub graph: Graph,
-}
 
 pub struct Request<'a> {
     pub name: &'a str,
@@ -110,14 +99,6 @@ fn bucket(
         blocks: roll::roll(&flat).into(),
     };
     Ok((bucket, bytes))
-}
-
-/// Where the names of a bucket's constants hold.
-pub fn scope(buckets: &[BucketGraph], of: &BucketGraph) -> Scope {
-    let many_files = buckets.iter().any(|other| other.file != of.file);
-    // Constants of composed graphs have their graph's name already.
-    let graph = if many_files && !of.file.contains('+') { format!("{}/", of.file) } else { String::new() };
-    Scope { graph, bucket: of.name.clone() }
 }
 
 /// Gives buffers their offsets and kernels their index.

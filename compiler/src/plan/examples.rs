@@ -1,6 +1,6 @@
 //! Fused graphs for plan and emit tests. In: sizes. Out: what the passes would leave of such a decoder. Promise: verified.
 
-use super::assemble::BucketGraph;
+use crate::bucket::BucketGraph;
 use crate::graph::{BinaryOp, DType, Def, Graph, Heads, Mask, Norm, Op, State, Tensor, Ty, UnaryOp, ValueId, verify};
 
 /// A decoder of `layers` layers: hidden 8, two heads, one KV head, vocabulary 11, head tied to the embedding.

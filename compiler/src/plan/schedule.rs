@@ -2,8 +2,9 @@
 //! barrier stands before a row only if something since the last barrier needs it.
 
 use super::places::{Place, Places, bytes};
-use super::weights::{Pool, Scope};
+use super::weights::Pool;
 use super::{Call, Layout, Operand, Part, Select, Storage};
+use crate::bucket::Scope;
 use crate::error::{Error, Result};
 use crate::graph::{Graph, Op, ValueId};
 use onnxcast_runtime::program::{Arg, Elem, Kernel, Phase, State};

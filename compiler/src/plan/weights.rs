@@ -1,10 +1,11 @@
 //! The weight pool's recipe. In: packings that calls ask for. Out: the pool's tensors, each with the constants it is made of.
 //! Promise: equal content in equal layout is one tensor; the order is that of first use.
 
-use super::lock::{Entry, Hash, Lock};
 use super::{Layout, Part};
+use crate::bucket::Scope;
 use crate::error::{Error, Result};
 use crate::graph::{DType, Graph, Tensor, quant};
+use crate::lock::{Hash, Lock};
 use onnxcast_runtime::program;
 use std::collections::HashMap;
 
@@ -149,26 +150,6 @@ impl<'a> Pool<'a> {
 /// are made of. It never gets into a lock.
 fn by_name(scope: &Scope, origin: &str, tensor: &Tensor, transpose: bool) -> Hash {
     format!("{}{origin}{} {:?}", scope.graph, if transpose { "^T" } else { "" }, tensor.shape)
-}
-
-/// Where a constant's name holds.
-pub struct Scope {
-    /// Empty when the model has one graph, else the graph's name and a slash.
-    pub graph: String,
-    pub bucket: String,
-}
-
-impl Scope {
-    /// Names of a constant in the lock: that of its bucket alone, and that which buckets share.
-    pub fn names(&self, name: &str) -> [String; 2] {
-        let shared = format!("{}{name}", self.graph);
-        [format!("{}:{shared}", self.bucket), shared]
-    }
-
-    /// What the lock knows of a constant.
-    pub fn find<'a>(&self, lock: &'a Lock, name: &str) -> Option<&'a Entry> {
-        self.names(name).iter().find_map(|name| lock.get(name))
-    }
 }
 
 /// Rows of all parts over their common columns; a lone part keeps its shape.

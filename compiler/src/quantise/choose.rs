@@ -2,8 +2,8 @@
 //! that is possible unless the settings name one; then that one or an error.
 
 use super::{Calibrated, Method, Nearest, Settings, Strategy};
+use crate::bucket::BucketGraph;
 use crate::error::{Error, Result};
-use crate::plan::BucketGraph;
 
 /// The text that models are calibrated on unless the manifest names another. Perplexities are measured on a different one.
 const TEXT: &str = include_str!("../../../tests/data/text/calibration.txt");

@@ -2,11 +2,12 @@
 //! tensor, in execution order, each content once. Promise: a table that a head multiplies with is one group with it.
 
 use super::halved;
+use crate::bucket::{BucketGraph, scope};
 use crate::error::Result;
 use crate::graph::quant::Encoded;
 use crate::graph::{DType, Def, Graph, Node, Op, Tensor, ValueId};
+use crate::lock::Lock;
 use crate::plan::weights::half_rows;
-use crate::plan::{BucketGraph, Lock, scope};
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;

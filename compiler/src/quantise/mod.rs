@@ -24,11 +24,12 @@ pub use salient::Salient;
 pub use settings::{Method, Settings, ZeroName};
 pub use widths::widen;
 
+use crate::bucket::{BucketGraph, scope};
 use crate::error::Result;
 use crate::graph::quant::{Encoded, Fit, Quant};
 use crate::graph::{DType, Def, Tensor};
+use crate::lock::Lock;
 use crate::plan::weights::half_rows;
-use crate::plan::{BucketGraph, Lock, scope};
 use std::sync::Arc;
 
 /// How codes are found. Everything else (which constants, in which layout, where they go) is decided here.

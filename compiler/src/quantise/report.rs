@@ -1,8 +1,9 @@
 //! What quantising did. In: a row a group. Out: text for people, entries for the lock. Promise: what was kept in fp16 says why.
 
 use super::{Group, Role};
+use crate::bucket::BucketGraph;
 use crate::graph::quant::Quant;
-use crate::plan::{BucketGraph, Lock};
+use crate::lock::Lock;
 use std::fmt::Write;
 
 /// One group of constants.

@@ -2,9 +2,10 @@
 //! absent that the lock knows from the same source. Promise: all or none; other settings or other weights leave everything in place.
 
 use super::groups;
+use crate::bucket::{BucketGraph, scope};
 use crate::error::Result;
 use crate::graph::{Data, Def};
-use crate::plan::{BucketGraph, Lock, scope};
+use crate::lock::Lock;
 
 /// Takes away the data of every constant that the lock says how to store, if it was `how` that it was quantised. True where it did.
 pub fn forget(buckets: &mut [BucketGraph], lock: &Lock, how: &str) -> Result<bool> {

@@ -3,7 +3,7 @@ use super::*;
 use crate::graph::eval::{self, Array, Values};
 use crate::graph::quant::Fit;
 use crate::graph::{DType, Def, Graph, State, Ty, ValueId, parse, verify};
-use crate::plan::Lock;
+use crate::lock::Lock;
 use crate::quantise::{Report, Settings, choose, run};
 use std::collections::HashMap;
 

@@ -14,6 +14,7 @@ pub mod init;
 pub mod job;
 pub mod lock;
 pub mod manifest;
+pub mod metadata;
 pub mod output;
 pub mod passes;
 pub mod pictures;

@@ -3,8 +3,10 @@
 
 mod extends;
 mod picture;
+mod sampling;
 
 pub use picture::{Law, Picture, Token};
+pub use sampling::Table as Sampling;
 
 use crate::error::{Error, Result};
 use crate::import::Bindings;
@@ -36,6 +38,8 @@ pub struct Manifest {
     pub graphs: BTreeMap<String, Vec<String>>,
     pub buckets: Vec<Bucket>,
     pub text: Option<Text>,
+    /// How tokens are drawn unless the command line says otherwise; greedily without it.
+    pub sampling: Option<Sampling>,
     /// Present when the model looks at pictures.
     pub picture: Option<Picture>,
     /// Golden file, beside the manifest.
@@ -111,6 +115,7 @@ struct File {
     dims: BTreeMap<String, Dim>,
     buckets: Vec<FileBucket>,
     text: Option<Text>,
+    sampling: Option<Sampling>,
     picture: Option<Picture>,
     golden: Option<String>,
     #[serde(default)]
@@ -201,6 +206,7 @@ impl Manifest {
             graphs: file.graphs.into_iter().map(|(graph, files)| (graph, files.into())).collect(),
             buckets,
             text: file.text,
+            sampling: file.sampling,
             picture: file.picture,
             golden: file.golden,
             sources: file.sources,
@@ -243,6 +249,9 @@ impl Manifest {
         names.sort_unstable();
         if let Some(pair) = names.windows(2).find(|p| p[0] == p[1]) {
             return Err(bad("buckets", format!("two are called '{}'", pair[0])));
+        }
+        if let Some(Err((key, what))) = self.sampling.map(|s| s.settings()) {
+            return Err(bad(&format!("sampling.{key}"), what));
         }
         if let Some(picture) = &self.picture {
             picture.check(self).map_err(|(key, what)| bad(&format!("picture.{key}"), what))?;

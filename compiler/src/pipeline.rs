@@ -173,6 +173,7 @@ pub fn emit(job: &Job, plan: &Plan, graphs: &str) -> Result<Vec<emit::File>> {
             precision: m.precision.name(),
             manifest: &job.shown,
             text: job.text.as_ref(),
+            sampling: m.sampling,
             picture: picture(m, &plan.program)?,
             golden: job.golden.as_deref(),
             graphs,

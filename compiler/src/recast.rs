@@ -9,7 +9,7 @@ use crate::graph::eval::{Array, Values};
 use crate::graph::{DType, Def, Tensor, Ty, ValueId};
 use crate::job::{Job, LOCK, QuantiseWish, Wish, find_manifest};
 use crate::lock::Lock;
-use crate::manifest::{Bucket, Manifest, Picture};
+use crate::manifest::{Bucket, Manifest, Picture, Sampling};
 use crate::output::{self, LOCK_MARK};
 use crate::plan::{self, Layout, Request, Shaders};
 use crate::quantise::{self, Settings};
@@ -84,6 +84,7 @@ impl Recast {
             graphs: BTreeMap::new(),
             buckets: self.buckets.iter().map(bucket).collect(),
             text: None,
+            sampling: card.sampling,
             picture: card.picture,
             golden: None,
             sources: BTreeMap::new(),
@@ -234,6 +235,7 @@ struct Card {
     stops: Option<Vec<u32>>,
     system: Option<String>,
     picture: Option<Picture>,
+    sampling: Option<Sampling>,
 }
 
 type Texts = (Card, Option<TextFiles>, Option<Vec<u8>>);
@@ -262,7 +264,14 @@ fn of_manifest(project: &Path, name: &str) -> Result<Texts> {
         bad(what).hint(format!("keep the pool in generated/{name}, or compile {name} once"))
     })?;
     let m = job.manifest;
-    let card =
-        Card { title: m.title, source: m.source, licence: m.licence, stops: None, system: None, picture: m.picture };
+    let card = Card {
+        title: m.title,
+        source: m.source,
+        licence: m.licence,
+        stops: None,
+        system: None,
+        sampling: m.sampling,
+        picture: m.picture,
+    };
     Ok((card, job.text, job.golden))
 }

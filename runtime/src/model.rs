@@ -2,6 +2,7 @@
 //! interpreted before it is used, and nothing here knows a particular model.
 
 use crate::program::Program;
+use crate::sampling::Sampling;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use vulkano::device::Device;
@@ -26,6 +27,8 @@ pub struct Model {
     pub card: Card,
     /// Present when the model takes text.
     pub text: Option<Text>,
+    /// How tokens are drawn unless the command line says otherwise; none is greedily.
+    pub sampling: Option<Sampling>,
     /// Present when the model looks at pictures.
     pub picture: Option<Picture>,
     /// Golden file (JSON, docs/golden.md) for `verify`, where the manifest names one.

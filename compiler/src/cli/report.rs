@@ -101,13 +101,19 @@ pub fn graph(wish: &Wish, as_dot: bool, imported: bool, bucket: Option<&str>) ->
     print(&bucket::print(&buckets))
 }
 
+/// The folder of a file.
+fn beside(file: &Path) -> &Path {
+    file.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
 /// Writes a manifest; one that is there already is not touched.
 pub fn init(onnx: &Path, name: Option<String>, to: Option<PathBuf>) -> Result<()> {
     let text = first::manifest(onnx)?;
-    let guess = |p: &Path| p.file_stem().map(|s| s.to_string_lossy().replace(' ', "-"));
-    let from_path = || match guess(onnx).filter(|n| n != "model") {
-        Some(name) => Some(name),
-        None => onnx.parent().and_then(guess),
+    let spelled = |s: &std::ffi::OsStr| s.to_string_lossy().replace(' ', "-");
+    let of_folder = |p: &Path| p.canonicalize().ok()?.file_name().map(spelled);
+    let from_path = || match onnx.is_dir() {
+        true => of_folder(onnx),
+        false => onnx.file_stem().map(spelled).filter(|n| n != "model").or_else(|| of_folder(beside(onnx))),
     };
     let name = name.or_else(from_path).unwrap_or("model".into());
     crate::manifest::is_name(&name).map_err(|e| e.hint("give --name NAME"))?;

@@ -9,6 +9,7 @@ use quote::{format_ident, quote};
 pub fn tokens(assets: &Assets) -> TokenStream {
     let Assets { title, source, licence, precision, .. } = assets;
     let text = text(assets);
+    let (sampling_type, sampling) = sampling(assets);
     let (types, picture) = picture(assets);
     let golden = match assets.golden {
         Some(_) => quote!(Some(include_str!("assets/golden.json"))),
@@ -22,6 +23,7 @@ pub fn tokens(assets: &Assets) -> TokenStream {
         mod program;
 
         use onnxcast_runtime::model::{Card, Model, #types Text};
+        #sampling_type
         use std::process::ExitCode;
 
         static MODEL: Model = Model {
@@ -29,6 +31,7 @@ pub fn tokens(assets: &Assets) -> TokenStream {
             kernels: kernels::LOADERS,
             card: Card { title: #title, source: #source, licence: #licence, precision: #precision },
             text: #text,
+            sampling: #sampling,
             picture: #picture,
             golden: #golden,
         };
@@ -64,6 +67,30 @@ fn text(assets: &Assets) -> TokenStream {
             system: #system,
         })
     }
+}
+
+/// What it imports, and the value.
+fn sampling(assets: &Assets) -> (TokenStream, TokenStream) {
+    let Some(Ok(s)) = assets.sampling.map(|s| s.settings()) else { return (quote!(), quote!(None)) };
+    let [temperature, top_p, min_p, repeat_penalty] =
+        [s.temperature, s.top_p, s.min_p, s.repeat_penalty].map(Literal::f32_unsuffixed);
+    let (top_k, seed) = (Literal::i64_unsuffixed(s.top_k), Literal::u64_unsuffixed(s.seed));
+    let value = quote! {
+        Some(Sampling {
+            temperature: #temperature,
+            top_k: #top_k,
+            top_p: #top_p,
+            min_p: #min_p,
+            repeat_penalty: #repeat_penalty,
+            seed: #seed,
+        })
+    };
+    (
+        quote!(
+            use onnxcast_runtime::sampling::Sampling;
+        ),
+        value,
+    )
 }
 
 /// What it needs of `model`, and the value.
@@ -109,6 +136,9 @@ pub fn assets(assets: &Assets) -> Vec<File> {
         "title": assets.title, "source": assets.source, "licence": assets.licence,
         "stops": text.map(|t| &t.stops), "system": text.and_then(|t| t.system.as_ref()),
     });
+    if let Some(sampling) = &assets.sampling {
+        card["sampling"] = serde_json::json!(sampling);
+    }
     if let Some((picture, _)) = &assets.picture {
         card["picture"] = serde_json::json!(picture);
     }
@@ -128,11 +158,11 @@ pub fn assets(assets: &Assets) -> Vec<File> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::manifest::Picture;
+    use crate::manifest::{Picture, Sampling};
     use onnxcast_runtime::model::Resample;
 
     #[test]
-    fn a_picture_is_printed_with_every_value_and_kept_in_the_card() {
+    fn pictures_and_sampling_are_printed_with_every_value_and_kept_in_the_card() {
         let toml = "bucket = \"vision\"\nmost = 4\ntoken = \"<image>\"\nbefore = \"<b>\"\nresample = \"lanczos\"";
         let picture: Picture = toml::from_str(toml).unwrap();
         let law = Law {
@@ -150,6 +180,7 @@ mod tests {
             precision: "",
             manifest: "",
             text: None,
+            sampling: Some(Sampling { temperature: Some(0.7), top_k: Some(20), ..Sampling::default() }),
             picture: Some((&picture, law)),
             golden: None,
             graphs: "",
@@ -158,8 +189,11 @@ mod tests {
         let value = "picture:Some(Picture{height:4,width:6,resample:Resample::Lanczos,rescale:0.003921569,mean:[0.5,0.5,0.5],\
             std:[0.5,0.25,1.0],token:Token::Text(\"<image>\"),before:\"<b>\",after:\"\",})";
         assert!(printed.contains(value), "{printed}");
+        let drawn = "sampling:Some(Sampling{temperature:0.7,top_k:20,top_p:1.0,min_p:0.0,repeat_penalty:1.0,seed:0,})";
+        assert!(printed.contains(drawn), "{printed}");
         assert!(printed.contains("model::{Card,Model,Picture,Resample,Token,Text}"), "{printed}");
         let card: serde_json::Value = serde_json::from_slice(&super::assets(&assets)[0].1).unwrap();
+        assert_eq!(serde_json::from_value::<Sampling>(card["sampling"].clone()).unwrap(), assets.sampling.unwrap());
         assert_eq!(serde_json::from_value::<Picture>(card["picture"].clone()).unwrap(), picture);
     }
 }

@@ -11,6 +11,7 @@ pub use entry::CARD;
 pub use stamp::FILE as STAMP;
 
 use crate::error::{Error, Result};
+use crate::manifest::Sampling;
 use crate::manifest::{Law, Picture};
 use crate::texts::TextFiles;
 use onnxcast_runtime::program::Program;
@@ -28,6 +29,8 @@ pub struct Assets<'a> {
     /// Path of the manifest as the header shows it, relative to the project.
     pub manifest: &'a str,
     pub text: Option<&'a TextFiles>,
+    /// How tokens are drawn unless the command line says otherwise.
+    pub sampling: Option<Sampling>,
     /// Where pictures go, and what is done to them.
     pub picture: Option<(&'a Picture, Law)>,
     /// The golden file's content.

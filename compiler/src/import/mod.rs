@@ -56,6 +56,11 @@ pub struct Options {
     pub fixed: BTreeMap<String, Tensor>,
 }
 
+/// Refuses a file name that is not one within the model's folder.
+pub fn is_inside(name: &str) -> Result<()> {
+    external::relative(name).map(|_| ())
+}
+
 /// Imports one ONNX file.
 pub fn load(path: &Path, options: &Options) -> Result<Graph> {
     let model = proto::read(path)?;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use toml::{Table, Value};
 
 /// Tables that are merged key by key; every other key of the child replaces the parent's as a whole.
-const MERGED: [&str; 5] = ["graphs", "dims", "text", "picture", "quantise"];
+const MERGED: [&str; 6] = ["graphs", "dims", "text", "sampling", "picture", "quantise"];
 
 /// One manifest of a chain.
 pub struct Link {

@@ -5,6 +5,8 @@
 mod destination;
 mod pieces;
 mod stream;
+#[cfg(test)]
+mod tests;
 
 use crate::error::{Error, Result};
 use crate::import::{Package, Placed, Reference};

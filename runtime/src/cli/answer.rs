@@ -188,7 +188,7 @@ mod tests {
     fn said(program: &Program, codec: Option<&Codec>, line: &[&str], source: Source) -> Result<String> {
         let args = Args::try_parse_from(std::iter::once(&"toy").chain(line)).unwrap();
         let mut printed = Vec::new();
-        let setting = Setting { program, text: None, codec, picture: None, sampling: args.sampling()? };
+        let setting = Setting { program, text: None, codec, picture: None, sampling: args.sampling(None)? };
         let script = || Ok(Script::new(vec![(toy::ids("hi").into_iter().chain([toy::EOS]).collect(), Done::Stop)]));
         answer(&setting, &args, source, script, || Ok(Box::new(NoLines)), &mut Out::new(&mut printed))?;
         Ok(String::from_utf8(printed).unwrap())

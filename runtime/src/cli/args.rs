@@ -247,12 +247,12 @@ impl FromStr for Ids {
 }
 
 impl Args {
-    /// How tokens are drawn; none is greedy, as are commands that compare.
-    pub fn sampling(&self) -> Result<Option<Sampling>> {
+    /// How tokens are drawn; none is greedy, as are commands that compare. Answers go by the model's own settings where no flag does.
+    pub fn sampling(&self, model: Option<&Sampling>) -> Result<Option<Sampling>> {
         match &self.command {
-            None => self.answer.draw.sampling(),
-            Some(Command::Bench(bench)) => bench.draw.sampling(),
-            Some(Command::Profile(profile)) => profile.draw.sampling(),
+            None => self.answer.draw.sampling(model),
+            Some(Command::Bench(bench)) => bench.draw.sampling(None),
+            Some(Command::Profile(profile)) => profile.draw.sampling(None),
             Some(_) => Ok(None),
         }
     }
@@ -316,7 +316,7 @@ mod tests {
 
     #[test]
     fn answers_bench_and_profile_take_the_sampler_and_comparing_does_not() {
-        let seed = |line: &[&str]| parse(line).unwrap().sampling().unwrap().map(|s| s.seed);
+        let seed = |line: &[&str]| parse(line).unwrap().sampling(None).unwrap().map(|s| s.seed);
         for line in [&["a"][..], &["bench"], &["profile"]] {
             assert_eq!(seed(line), None);
             let line: Vec<&str> = line.iter().copied().chain(["--temp", "0.7", "--seed", "3"]).collect();

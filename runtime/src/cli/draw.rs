@@ -11,7 +11,7 @@ use crate::sampling::Sampling;
 
 #[derive(ClapArgs, Debug, Default, Clone)]
 pub struct Draw {
-    /// Draw tokens at this temperature; it is applied before all filters [default: 0, the likeliest token]
+    /// Draw tokens at this temperature; it is applied before all filters [default: the model's, else 0, the likeliest token]
     #[arg(long, value_name = "T", allow_hyphen_values = true)]
     pub temp: Option<f32>,
     /// Draw from the K likeliest tokens; 0 is all [default: 0]
@@ -32,11 +32,11 @@ pub struct Draw {
 }
 
 impl Draw {
-    /// What the flags ask for; none is greedy.
-    pub fn sampling(&self) -> Result<Option<Sampling>> {
-        let plain = Sampling::default();
+    /// What the flags ask for, over the model's own settings; none is greedy.
+    pub fn sampling(&self, model: Option<&Sampling>) -> Result<Option<Sampling>> {
+        let plain = model.copied().unwrap_or(Sampling { temperature: 0.0, ..Sampling::default() });
         let sampling = Sampling {
-            temperature: self.temp.unwrap_or(0.0),
+            temperature: self.temp.unwrap_or(plain.temperature),
             top_k: self.top_k.unwrap_or(plain.top_k),
             top_p: self.top_p.unwrap_or(plain.top_p),
             min_p: self.min_p.unwrap_or(plain.min_p),
@@ -88,10 +88,22 @@ mod tests {
 
     #[test]
     fn no_flags_and_temperature_zero_are_greedy() {
-        assert_eq!(Draw::default().sampling().unwrap(), None);
-        assert_eq!(Draw { temp: Some(0.0), ..Draw::default() }.sampling().unwrap(), None);
-        let penal = Draw { repeat_penalty: Some(1.1), ..Draw::default() }.sampling().unwrap().unwrap();
+        assert_eq!(Draw::default().sampling(None).unwrap(), None);
+        assert_eq!(Draw { temp: Some(0.0), ..Draw::default() }.sampling(None).unwrap(), None);
+        let penal = Draw { repeat_penalty: Some(1.1), ..Draw::default() }.sampling(None).unwrap().unwrap();
         assert_eq!((penal.temperature, penal.repeat_penalty, remark(Some(&penal))), (0.0, 1.1, String::new()));
+    }
+
+    #[test]
+    fn flags_go_over_the_models_own_settings_one_by_one() {
+        let own = Sampling { temperature: 0.7, top_k: 20, top_p: 0.8, ..Sampling::default() };
+        let drawn = |draw: Draw| draw.sampling(Some(&own)).unwrap();
+        let plain = drawn(Draw { seed: Some(5), ..Draw::default() });
+        assert_eq!(plain, Some(Sampling { seed: 5, ..own }));
+        let warmer = drawn(Draw { temp: Some(1.5), top_k: Some(0), seed: Some(5), ..Draw::default() });
+        assert_eq!(warmer, Some(Sampling { temperature: 1.5, top_k: 0, seed: 5, ..own }));
+        assert_eq!(drawn(Draw { temp: Some(0.0), ..Draw::default() }), None, "greedy is one flag away");
+        assert!(Draw { temp: Some(0.0), seed: Some(1), ..Draw::default() }.sampling(Some(&own)).is_err());
     }
 
     #[test]
@@ -102,7 +114,7 @@ mod tests {
             ("--min-p", Draw { min_p: Some(0.1), ..Draw::default() }),
             ("--seed", Draw { seed: Some(1), ..Draw::default() }),
         ] {
-            let said = draw.sampling().unwrap_err().to_string();
+            let said = draw.sampling(None).unwrap_err().to_string();
             assert!(said.starts_with(&format!("{flag}: has no effect")), "{said}");
         }
     }
@@ -118,15 +130,15 @@ mod tests {
             ("--min-p", Draw { min_p: Some(2.0), ..warm.clone() }),
             ("--repeat-penalty", Draw { repeat_penalty: Some(-1.0), ..warm.clone() }),
         ] {
-            let said = draw.sampling().unwrap_err().to_string();
+            let said = draw.sampling(None).unwrap_err().to_string();
             assert!(said.starts_with(&format!("{flag}: ")) && said.contains("is not possible"), "{said}");
         }
-        assert_eq!(Draw { top_k: Some(-1), ..warm }.sampling().unwrap().unwrap().top_k, -1);
+        assert_eq!(Draw { top_k: Some(-1), ..warm }.sampling(None).unwrap().unwrap().top_k, -1);
     }
 
     #[test]
     fn a_seed_is_shown_whether_given_or_made_up() {
-        let given = Draw { temp: Some(1.0), seed: Some(42), ..Draw::default() }.sampling().unwrap();
+        let given = Draw { temp: Some(1.0), seed: Some(42), ..Draw::default() }.sampling(None).unwrap();
         assert_eq!((remark(given.as_ref()).as_str(), &json(given.as_ref())["seed"]), ("; seed 42", &json!(42)));
         let seeds: std::collections::BTreeSet<u64> = (0..8).map(|_| made_up()).collect();
         assert!(seeds.len() > 1 && seeds.iter().all(|s| *s <= u64::from(u32::MAX)), "{seeds:?}");

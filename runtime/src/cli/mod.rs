@@ -58,7 +58,7 @@ pub fn run(model: &Model) -> ExitCode {
 }
 
 fn execute(model: &Model, program: &crate::program::Program, args: &Args) -> Result<()> {
-    let sampling = args.sampling()?;
+    let sampling = args.sampling(model.sampling.as_ref())?;
     let mut stdout = io::stdout().lock();
     let mut out = Out::new(&mut stdout);
     if args.list_devices {

@@ -65,6 +65,8 @@ fn every_export_ends_in_the_same_fused_graph() {
         "tests/data/qwen2-tiny-eager-dynamo-op18/model.onnx",
         "tests/data/qwen2-tf4.49/qwen2-eager-ts.onnx",
         "models/tiny/model.onnx",
+        "tests/data/contrib/decoders/mid/model.onnx",
+        "tests/data/contrib/decoders/point/model.onnx",
     ] {
         for s in [1, 16] {
             assert_eq!(ops(path, &dims(s)), fused(2, s), "{path} at {s} rows");

@@ -19,6 +19,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
+#[path = "generate/contrib.rs"]
+mod contrib;
 #[path = "generate/pictures.rs"]
 mod pictures;
 #[path = "generate/quantised.rs"]

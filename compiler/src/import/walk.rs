@@ -236,7 +236,7 @@ impl<'a> Walker<'a> {
 
     /// Integers and scalars steer shapes, so they must be there even when weights are not.
     fn check_present(&self, tensor: &Tensor, name: &str) -> Result<()> {
-        if tensor.is_absent() && !(tensor.dtype.is_float() && tensor.len() > 1) {
+        if tensor.is_absent() && !lower::needs_no_data(tensor) {
             return Err(Error::new(
                 "import",
                 "its external data is missing, and integers and scalars are needed even without weights",

@@ -6,6 +6,7 @@ use super::look::{Look, rewrite};
 use crate::error::Result;
 use crate::graph::{Data, Graph, Node, Op, Tensor, ValueId};
 use std::ops::Range;
+use std::sync::Arc;
 
 /// A node that reads parts of a layer's columns, and which.
 struct Match {
@@ -68,6 +69,15 @@ fn replace(graph: &mut Graph, at: usize, m: Match) -> Result<()> {
     Ok(())
 }
 
+/// Rows of a quantised matrix, whose codes stay where they are.
+fn quantised(whole: &Tensor, of: &Range<usize>, name: &str, shape: Vec<usize>) -> Tensor {
+    match (whole.encoded(), whole.quant()) {
+        (Some(encoded), _) => Tensor::quantised(Arc::new(encoded.rows(of.start, of.end)), false),
+        (None, Some(quant)) => Tensor::absent_quantised(name.to_string(), shape, quant),
+        (None, None) => Tensor { dtype: whole.dtype, shape, data: Data::Absent(name.to_string()) },
+    }
+}
+
 /// Rows (of a vector or an [n, k] matrix) or columns (of a [k, n] matrix) of a constant.
 fn part(graph: &mut Graph, whole: ValueId, of: &Range<usize>, columns: bool) -> ValueId {
     let name = format!("{}[{}..{}]", graph.value(whole).name, of.start, of.end);
@@ -81,6 +91,7 @@ fn part(graph: &mut Graph, whole: ValueId, of: &Range<usize>, columns: bool) -> 
     let line = shape[1..].iter().product::<usize>();
     shape[axis] = of.len();
     let part = match (&tensor.data, columns) {
+        (Data::Quantised(_), false) => quantised(&tensor, of, &name, shape),
         _ if tensor.is_absent() => Tensor { dtype: tensor.dtype, shape, data: Data::Absent(name.clone()) },
         (Data::Bytes(owner, range), false) => {
             let (from, to) = (range.start + of.start * line * size, range.start + of.end * line * size);

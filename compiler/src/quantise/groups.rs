@@ -120,7 +120,8 @@ fn of_node(graph: &Graph, bucket: usize, at: usize) -> Option<(Use, Role)> {
     for &i in inputs {
         let value = node.input(i)?;
         let tensor = graph.constant(value)?;
-        if tensor.shape.len() != 2 || !tensor.dtype.is_float() || (role == Role::Table && !is_f32(graph, value)) {
+        // What the file holds quantised stays as it is.
+        if tensor.quant().is_some() || tensor.shape.len() != 2 || !tensor.dtype.is_float() || (role == Role::Table && !is_f32(graph, value)) {
             return None;
         }
         let name = graph.value(value).name.clone();

@@ -92,11 +92,11 @@ impl Default for Settings {
 
 impl Settings {
     pub fn linear(&self) -> Quant {
-        Quant { bits: self.bits, group: self.group, zero: self.zero.into(), salient: self.salient }
+        Quant { bits: self.bits, group: self.group, zero: self.zero.into(), salient: self.salient, wide: false }
     }
 
     pub fn table(&self) -> Quant {
-        Quant { bits: self.table_bits, group: self.table_group, zero: self.table_zero.into(), salient: 0 }
+        Quant { bits: self.table_bits, group: self.table_group, zero: self.table_zero.into(), salient: 0, wide: false }
     }
 
     /// One line for the lock: what the codes depend on but the weights.

@@ -26,11 +26,18 @@ fn layouts(k: usize) -> Vec<Quant> {
     for bits in [4, 8] {
         for zero in Zero::ALL {
             for salient in [0, 3] {
-                all.push(Quant { bits, group: 128, zero, salient }.fitted(k).expect("columns in groups"));
+                all.push(Quant { bits, group: 128, zero, salient, wide: false }.fitted(k).expect("columns in groups"));
             }
         }
     }
     all
+}
+
+/// The same in groups of sixteen, with numbers in f32, and both: as files have them.
+fn rare_layouts() -> Vec<Quant> {
+    let all = layouts(64).into_iter().filter(|q| q.salient == 0);
+    let forms = [(16, false), (16, true), (64, true)];
+    all.flat_map(|q| forms.map(|(group, wide)| Quant { group, wide, ..q })).collect()
 }
 
 /// Two of them, others for every `seed`: a kernel takes its time to compile.
@@ -109,6 +116,26 @@ fn many_rows_times_codes() {
 }
 
 #[test]
+fn groups_of_sixteen_and_wide_numbers_are_multiplied_and_looked_up() {
+    for (i, quant) in rare_layouts().into_iter().enumerate().step_by(2) {
+        // A whole number of chunks, and half a chunk more.
+        let k = [64, 128, 80][i % 3];
+        let quant = if k == 80 { Quant { group: 16, ..quant } } else { quant };
+        linear(1, k, 9, RMS, true, &[quant]);
+        linear([3, 20][i % 2], k, 6, RMS, true, &[quant]);
+        let graph = quantise(nodes::embedding(2, 33, k), quant, false);
+        let all = HashMap::from([("tokens".to_string(), Array::i64(&[1, 2], &[32, -7]))]);
+        check(&format!("embedding {}", quant.name()), &graph, Precision::Int4, &all, TIGHT);
+    }
+    for (i, quant) in rare_layouts().into_iter().enumerate().step_by(5) {
+        let rope = Some(Rotary { rotary: 16, interleaved: false });
+        let graph = quantise(nodes::qkv(1 + i % 2 * 4, 64, heads(3, 1, 16), 32, rope, true), quant, false);
+        let what = format!("qkv {}", quant.name());
+        check_rows(&what, &graph, Precision::Int4, &inputs(&graph, 3, 1), HALF, Some((2, 1)));
+    }
+}
+
+#[test]
 fn gate_and_up_of_codes_share_one_dispatch() {
     for (i, (m, k, n)) in [(1, 96, 33), (1, 64, 1), (3, 32, 7), (20, 128, 34)].into_iter().enumerate() {
         for quant in some(k, i) {
@@ -159,7 +186,7 @@ fn a_quantised_lookup_takes_rows_of_pictures_too() {
 #[test]
 fn a_lookup_and_a_head_read_one_tensor() {
     let (vocab, k) = (37, 64);
-    let quant = Quant { bits: 8, group: 64, zero: Zero::Mid, salient: 0 };
+    let quant = Quant { bits: 8, group: 64, zero: Zero::Mid, salient: 0, wide: false };
     let mut b = Build::new(3);
     let table = b.weight("table", &[vocab, k], 1.0);
     let tokens = b.input("tokens", DType::I64, &[1, 1]);

@@ -5,6 +5,7 @@ mod array;
 mod elementwise;
 mod fused;
 mod indexing;
+mod lookup;
 mod movement;
 mod norm;
 mod offsets;
@@ -94,10 +95,15 @@ pub fn values(graph: &Graph, given: HashMap<ValueId, Array>, want: &[ValueId]) -
         if !needed[i] {
             continue;
         }
-        let read: Vec<Option<Cow<Array>>> =
-            step.inputs.iter().map(|v| v.map(|v| read(graph, &live, v)).transpose()).collect::<Result<_>>()?;
-        let read: Vec<Option<&Array>> = read.iter().map(Option::as_deref).collect();
-        let made = node(&step.op, &read).map_err(|e| e.at(step.name.clone()))?;
+        let made = match lookup::rows(graph, &live, step)? {
+            Some(rows) => vec![rows],
+            None => {
+                let read: Vec<Option<Cow<Array>>> =
+                    step.inputs.iter().map(|v| v.map(|v| read(graph, &live, v)).transpose()).collect::<Result<_>>()?;
+                let read: Vec<Option<&Array>> = read.iter().map(Option::as_deref).collect();
+                node(&step.op, &read).map_err(|e| e.at(step.name.clone()))?
+            }
+        };
         for v in step.inputs.iter().flatten() {
             left[v.0 as usize] -= 1;
             if left[v.0 as usize] == 0 {

@@ -1,7 +1,7 @@
-//! An encoded matrix. In: rows of floats, or codes somebody chose. Out: its sections, as bytes. Promise: parts with equal `Quant`
-//! join row by row into one tensor; the same input gives the same bytes on any number of threads.
+//! An encoded matrix. In: rows of floats, or codes somebody chose, or a file has. Out: its sections, as bytes. Promise: parts with equal
+//! `Quant` join row by row into one tensor; the same input gives the same bytes on any number of threads.
 
-use super::{Grid, Quant, Zero};
+use super::{Given, Grid, Quant, Zero};
 use crate::error::{Error, Result};
 use half::f16;
 use std::sync::OnceLock;
@@ -16,6 +16,8 @@ pub struct Encoded {
     grids: Vec<Grid>,
     columns: Vec<u32>,
     corrections: Vec<f16>,
+    /// Where the codes lie in a file, in place of codes and grids.
+    given: Option<Given>,
     hash: OnceLock<String>,
 }
 
@@ -80,7 +82,28 @@ impl Encoded {
             4 => codes.as_chunks::<8>().0.iter().flat_map(pack_nibbles).collect(),
             _ => codes.to_vec(),
         };
-        Ok(Encoded { quant, n, k, codes, grids, columns: vec![], corrections: vec![], hash: OnceLock::new() })
+        Ok(Encoded { codes, grids, ..Encoded::empty(quant, n, k) })
+    }
+
+    /// Takes what a file holds as it is, in a layout that says the same of it; `k` may run past the file's columns to a whole group.
+    pub fn given(given: Given, k: usize, quant: Quant) -> Result<Encoded> {
+        quant.check(given.n, k)?;
+        given.check(k)?;
+        if !given.fits(quant) {
+            let what = format!("{} does not hold what {} says", quant.name(), given.quant(quant.group).name());
+            return Err(Error::new("quantise", what));
+        }
+        Ok(Encoded { given: Some(given.clone()), ..Encoded::empty(quant, given.n, k) })
+    }
+
+    /// The same in another layout; None where that cannot hold it, or where its codes lie in no file.
+    pub fn recoded(&self, quant: Quant) -> Option<Encoded> {
+        self.given.as_ref().and_then(|given| Encoded::given(given.clone(), self.k, quant).ok())
+    }
+
+    fn empty(quant: Quant, n: usize, k: usize) -> Encoded {
+        let (codes, grids, columns, corrections) = (vec![], vec![], vec![], vec![]);
+        Encoded { quant, n, k, codes, grids, columns, corrections, given: None, hash: OnceLock::new() }
     }
 
     /// Keeps in fp16 what the codes of these columns (ascending) miss of `values` [n][k].
@@ -122,6 +145,13 @@ impl Encoded {
 
     /// The values of row `i`, which must exist, into `out` [k].
     pub fn row(&self, i: usize, out: &mut [f32]) {
+        if let Some(given) = &self.given {
+            // `check` has seen that every row is there.
+            if given.row(i, self.quant, out).is_err() {
+                out.fill(f32::NAN);
+            }
+            return;
+        }
         let group = usize::from(self.quant.group);
         let bytes = self.k * usize::from(self.quant.bits) / 8;
         let codes = &self.codes[i * bytes..][..bytes];
@@ -162,7 +192,12 @@ impl Encoded {
     pub fn rows(&self, from: usize, to: usize) -> Encoded {
         let (bytes, groups) = (self.k * usize::from(self.quant.bits) / 8, self.k / usize::from(self.quant.group));
         let salient = self.columns.len();
+        if let Some(given) = &self.given {
+            let given = Some(given.rows(from, to));
+            return Encoded { given, ..Encoded::empty(self.quant, to - from, self.k) };
+        }
         Encoded {
+            given: None,
             quant: self.quant,
             n: to - from,
             k: self.k,
@@ -179,6 +214,12 @@ impl Encoded {
         self.hash.get_or_init(|| {
             let mut hasher = blake3::Hasher::new();
             hasher.update(format!("{} {}", self.quant.name(), self.k).as_bytes());
+            if let Some(given) = &self.given
+                && let Err(e) = given.feed(&mut hasher)
+            {
+                // `check` has seen that all of it is there.
+                hasher.update(e.what.as_bytes());
+            }
             hasher.update(&self.codes);
             for grid in &self.grids {
                 hasher.update(&grid.scale.to_le_bytes()).update(&grid.zero.to_le_bytes());
@@ -188,12 +229,37 @@ impl Encoded {
         })
     }
 
-    fn zeros(&self) -> Vec<u8> {
-        match self.quant.zero {
-            Zero::Mid => vec![],
-            Zero::Point => self.grids.iter().map(|g| g.zero as u8).collect(),
-            Zero::Min => self.grids.iter().flat_map(|g| g.zero.to_le_bytes()).collect(),
+    fn put_codes(&self, out: &mut Writer) -> Result<()> {
+        match &self.given {
+            Some(given) => given.put_codes(self.quant, self.k, &mut |bytes| out.put(bytes)),
+            None => out.put(&self.codes),
         }
+    }
+
+    fn put_scales(&self, out: &mut Writer) -> Result<()> {
+        if let Some(given) = &self.given {
+            return given.put_scales(self.quant, self.k, &mut |bytes| out.put(bytes));
+        }
+        let scales = || self.grids.iter().map(|g| g.scale);
+        let bytes: Vec<u8> = match self.quant.wide {
+            true => scales().flat_map(|s| s.to_f32().to_le_bytes()).collect(),
+            false => scales().flat_map(f16::to_le_bytes).collect(),
+        };
+        out.put(&bytes)
+    }
+
+    fn put_zeros(&self, out: &mut Writer) -> Result<()> {
+        if let Some(given) = &self.given {
+            return given.put_zeros(self.quant, self.k, &mut |bytes| out.put(bytes));
+        }
+        let zeros = || self.grids.iter().map(|g| g.zero);
+        let bytes: Vec<u8> = match (self.quant.zero, self.quant.wide) {
+            (Zero::Mid, _) => vec![],
+            (Zero::Point, _) => zeros().map(|z| z as u8).collect(),
+            (_, true) => zeros().flat_map(|z| f16::from_bits(z).to_f32().to_le_bytes()).collect(),
+            (_, false) => zeros().flat_map(u16::to_le_bytes).collect(),
+        };
+        out.put(&bytes)
     }
 }
 
@@ -217,13 +283,11 @@ pub fn packed(parts: &[&Encoded], sink: &mut dyn FnMut(&[u8]) -> Result<()>) -> 
     let n = parts.iter().map(|p| p.n).sum();
     let sections = first.quant.sections(n, first.k);
     let mut out = Writer { at: 0, sink };
-    parts.iter().try_for_each(|p| out.put(&p.codes))?;
+    parts.iter().try_for_each(|p| p.put_codes(&mut out))?;
     out.pad(sections.scales)?;
-    for p in parts {
-        out.put(&p.grids.iter().flat_map(|g| g.scale.to_le_bytes()).collect::<Vec<u8>>())?;
-    }
+    parts.iter().try_for_each(|p| p.put_scales(&mut out))?;
     out.pad(sections.zeros)?;
-    parts.iter().try_for_each(|p| out.put(&p.zeros()))?;
+    parts.iter().try_for_each(|p| p.put_zeros(&mut out))?;
     out.pad(sections.columns)?;
     out.put(bytemuck::cast_slice(&first.columns))?;
     out.pad(sections.corrections)?;

@@ -4,7 +4,8 @@
 use super::{Quant, Zero};
 use half::f16;
 
-/// What a group's codes mean. `zero` is nothing (`Mid`), a code (`Point`) or the bits of an fp16 minimum (`Min`).
+/// What a group's codes mean. `zero` is nothing (`Mid`), a code (`Point`) or the bits of an fp16
+/// minimum (`Min`) or zero (`Float`).
 #[derive(Clone, Copy, PartialEq, Default, Debug)]
 pub struct Grid {
     pub scale: f16,
@@ -76,6 +77,7 @@ impl Grid {
             Zero::Mid => -scale * f32::from(quant.top() / 2 + 1),
             Zero::Point => -scale * f32::from(self.zero),
             Zero::Min => f16::from_bits(self.zero).to_f32(),
+            Zero::Float => -scale * f16::from_bits(self.zero).to_f32(),
         };
         (scale, base)
     }
@@ -94,6 +96,11 @@ impl Grid {
             Zero::Mid => group.mid(low, high),
             Zero::Point => group.point(low.min(0.0), high.max(0.0)),
             Zero::Min => group.min(low, high),
+            Zero::Float => {
+                group.quant.zero = Zero::Point;
+                group.point(low.min(0.0), high.max(0.0));
+                group.best.zero = half(f32::from(group.best.zero)).to_bits();
+            }
         }
         group.best
     }

@@ -2,11 +2,13 @@
 //! kernels compute with, and the byte layout is that of docs/pool.md.
 
 mod encoded;
+mod given;
 mod grid;
 #[cfg(test)]
 mod tests;
 
 pub use encoded::{Encoded, Fit, packed};
+pub use given::{Given, Order};
 pub use grid::Grid;
 
 use crate::error::{Error, Result};
@@ -16,9 +18,11 @@ use crate::error::{Error, Result};
 pub struct Quant {
     /// 4 or 8.
     pub bits: u8,
-    /// Neighbouring columns that share a scale: 32, 64 or 128.
+    /// Neighbouring columns that share a scale: 16, 32, 64 or 128.
     pub group: u16,
     pub zero: Zero,
+    /// Scales, and zeros that are no codes, in f32 instead of fp16.
+    pub wide: bool,
     /// Columns that carry an fp16 correction of what their codes say.
     pub salient: u16,
 }
@@ -30,18 +34,24 @@ pub enum Zero {
     Mid,
     /// (q - z) * s, z an integer of `bits` bits
     Point,
-    /// q * s + m, m in fp16
+    /// q * s + m, m a float as the scales are
     Min,
+    /// (q - z) * s, z a float as the scales are
+    Float,
 }
 
+/// Columns that may share a scale.
+const GROUPS: [usize; 4] = [16, 32, 64, 128];
+
 impl Zero {
-    pub const ALL: [Zero; 3] = [Zero::Mid, Zero::Point, Zero::Min];
+    pub const ALL: [Zero; 4] = [Zero::Mid, Zero::Point, Zero::Min, Zero::Float];
 
     pub fn name(self) -> &'static str {
         match self {
             Zero::Mid => "mid",
             Zero::Point => "point",
             Zero::Min => "min",
+            Zero::Float => "float",
         }
     }
 
@@ -64,11 +74,12 @@ pub struct Sections {
 }
 
 impl Quant {
-    /// The name of the layout: `q4_g32_mid`, `q4_g128_point_s9`.
+    /// The name of the layout: `q4_g32_mid`, `q4_g128_point_s9`, `q4_g64_float_wide`.
     pub fn name(self) -> String {
-        let Quant { bits, group, zero, salient } = self;
+        let Quant { bits, group, zero, salient, wide } = self;
+        let wide = if wide { "_wide" } else { "" };
         let tail = if salient > 0 { format!("_s{salient}") } else { String::new() };
-        format!("q{bits}_g{group}_{}{tail}", zero.name())
+        format!("q{bits}_g{group}_{}{wide}{tail}", zero.name())
     }
 
     /// Inverse of `name`.
@@ -77,9 +88,14 @@ impl Quant {
         let bits = words.next()?.strip_prefix('q')?.parse().ok()?;
         let group = words.next()?.strip_prefix('g')?.parse().ok()?;
         let zero = Zero::parse(words.next()?)?;
-        let salient = words.next().map_or(Some(0), |w| w.strip_prefix('s')?.parse().ok())?;
-        let quant = Quant { bits, group, zero, salient };
-        let known = [4, 8].contains(&bits) && [32, 64, 128].contains(&group);
+        let mut tail = words.next();
+        let wide = tail == Some("wide");
+        if wide {
+            tail = words.next();
+        }
+        let salient = tail.map_or(Some(0), |w| w.strip_prefix('s')?.parse().ok())?;
+        let quant = Quant { bits, group, zero, salient, wide };
+        let known = [4, 8].contains(&bits) && GROUPS.contains(&usize::from(group));
         (known && quant.name() == name).then_some(quant)
     }
 
@@ -91,11 +107,11 @@ impl Quant {
     /// Refuses matrices that this layout cannot hold.
     pub fn check(self, n: usize, k: usize) -> Result<()> {
         let group = usize::from(self.group);
-        let sound = [4, 8].contains(&self.bits) && [32, 64, 128].contains(&group);
+        let sound = [4, 8].contains(&self.bits) && GROUPS.contains(&group);
         if !sound || k == 0 || !k.is_multiple_of(group) || usize::from(self.salient) > k {
             let what = format!("{n} rows of {k} columns cannot be stored as {}", self.name());
             return Err(Error::new("quantise", what)
-                .hint("columns must be a multiple of the group, which is 32, 64 or 128; bits are 4 or 8"));
+                .hint("columns must be a multiple of the group, which is 16, 32, 64 or 128; bits are 4 or 8"));
         }
         Ok(())
     }
@@ -106,11 +122,12 @@ impl Quant {
         let groups = n * (k / usize::from(self.group).max(1));
         let salient = usize::from(self.salient);
         let scales = align(n * k * usize::from(self.bits) / 8);
-        let zeros = align(scales + 2 * groups);
+        let number = if self.wide { 4 } else { 2 };
+        let zeros = align(scales + number * groups);
         let columns = match self.zero {
             Zero::Mid => zeros,
             Zero::Point => align(zeros + groups),
-            Zero::Min => align(zeros + 2 * groups),
+            Zero::Min | Zero::Float => align(zeros + number * groups),
         };
         let corrections = align(columns + 4 * salient);
         Sections { scales, zeros, columns, corrections, bytes: align(corrections + 2 * n * salient) }

@@ -16,10 +16,10 @@ pub fn rule(op: &str) -> Option<Rule> {
 }
 
 /// What a masked score is set to: far below every real score, and a row of nothing else stays finite.
-const FILL: f64 = -1e4;
+pub(super) const FILL: f64 = -1e4;
 
 /// Integers above zero; absent and 0 are the same.
-fn count(call: &Call, name: &str) -> Result<Option<usize>, Refusal> {
+pub(super) fn count(call: &Call, name: &str) -> Result<Option<usize>, Refusal> {
     match call.attrs.int_or(name, 0)? {
         0 => Ok(None),
         n => usize::try_from(n).map(Some).map_err(|_| invalid(format!("{name} is negative"))),
@@ -27,7 +27,7 @@ fn count(call: &Call, name: &str) -> Result<Option<usize>, Refusal> {
 }
 
 /// [b, s, heads * d] as [b, heads, s, d].
-fn heads_first(cx: &mut Cx, x: ValueId, heads: Option<usize>, label: &str) -> Result<ValueId, Refusal> {
+pub(super) fn heads_first(cx: &mut Cx, x: ValueId, heads: Option<usize>, label: &str) -> Result<ValueId, Refusal> {
     let shape = cx.shape(x);
     match (shape.as_slice(), heads) {
         ([_, _, _, _], _) => Ok(x),
@@ -82,7 +82,7 @@ fn attention(cx: &mut Cx, call: &Call) -> Outcome {
 }
 
 /// The cache with the new rows behind it.
-fn present(cx: &mut Cx, past: Option<ValueId>, new: ValueId, label: &str) -> Result<ValueId, Refusal> {
+pub(super) fn present(cx: &mut Cx, past: Option<ValueId>, new: ValueId, label: &str) -> Result<ValueId, Refusal> {
     match past {
         Some(past) => cx.op(Op::Concat { axis: 2 }, &[past, new], label),
         None => Ok(new),
@@ -90,7 +90,7 @@ fn present(cx: &mut Cx, past: Option<ValueId>, new: ValueId, label: &str) -> Res
 }
 
 /// Key or value heads repeated for grouped queries: [b, hkv, t, d] as [b, hq, t, d].
-fn repeat(cx: &mut Cx, x: ValueId, heads: usize, label: &str) -> Result<ValueId, Refusal> {
+pub(super) fn repeat(cx: &mut Cx, x: ValueId, heads: usize, label: &str) -> Result<ValueId, Refusal> {
     let [b, own, t, d] = cx.shape(x)[..] else { return Err(invalid("keys and values must have rank 4")) };
     if own == heads {
         return Ok(x);
@@ -140,7 +140,7 @@ fn masked(cx: &mut Cx, call: &Call, scores: ValueId, past: usize, fill: f64) -> 
     Ok(scores)
 }
 
-fn bool_bias(cx: &mut Cx, keep: ValueId, dtype: DType, fill: f64) -> Result<ValueId, Refusal> {
+pub(super) fn bool_bias(cx: &mut Cx, keep: ValueId, dtype: DType, fill: f64) -> Result<ValueId, Refusal> {
     let (zero, fill) = (cx.scalar(dtype, 0.0), cx.scalar(dtype, fill));
     cx.op(Op::Where, &[keep, zero, fill], "bias")
 }
@@ -162,7 +162,7 @@ fn mask_bias(cx: &mut Cx, mask: ValueId, keys: usize, dtype: DType, fill: f64) -
 }
 
 /// cos or sin rows as [b, 1, s, half], picked by position where there are positions.
-fn table(cx: &mut Cx, cache: ValueId, positions: Option<ValueId>, label: &str) -> Result<ValueId, Refusal> {
+pub(super) fn table(cx: &mut Cx, cache: ValueId, positions: Option<ValueId>, label: &str) -> Result<ValueId, Refusal> {
     let rows = match positions {
         Some(p) => cx.op(Op::Gather { axis: 0 }, &[cache, p], label)?,
         None => cache,
@@ -179,8 +179,30 @@ fn rotary(cx: &mut Cx, call: &Call) -> Outcome {
     let cos = table(cx, call.input(1)?, call.optional(3), "cos")?;
     let sin = table(cx, call.input(2)?, call.optional(3), "sin")?;
     let whole = heads_first(cx, x, count(call, "num_heads")?, "x")?;
+    let turn = count(call, "rotary_embedding_dim")?;
+    let y = turned(cx, whole, [cos, sin], turn, call.attrs.flag("interleaved", false)?)?;
+    Ok(vec![rows_again(cx, y, &shape)?])
+}
+
+/// Heads [b, heads, s, d] as x of `shape` has them: side by side where that has rank 3.
+pub(super) fn rows_again(cx: &mut Cx, y: ValueId, shape: &[usize]) -> Result<ValueId, Refusal> {
+    if shape.len() != 3 {
+        return Ok(y);
+    }
+    let rows = cx.transpose(y, &[0, 2, 1, 3], "rows")?;
+    cx.reshape(rows, shape, "")
+}
+
+/// The leading `turn` channels (all of them unless given) of heads [b, heads, s, d] turned by tables [b, 1, s, turn / 2].
+pub(super) fn turned(
+    cx: &mut Cx,
+    whole: ValueId,
+    [cos, sin]: [ValueId; 2],
+    turn: Option<usize>,
+    interleaved: bool,
+) -> Result<ValueId, Refusal> {
     let [b, heads, s, dim] = cx.shape(whole)[..] else { return Err(invalid("the input must have rank 3 or 4")) };
-    let turn = count(call, "rotary_embedding_dim")?.unwrap_or(dim);
+    let turn = turn.unwrap_or(dim);
     if turn > dim || turn % 2 != 0 || cx.shape(cos).last() != Some(&(turn / 2)) {
         return Err(invalid(format!(
             "{turn} channels of {dim} cannot be turned by tables of shape {:?}",
@@ -188,7 +210,6 @@ fn rotary(cx: &mut Cx, call: &Call) -> Outcome {
         )));
     }
     let part = cx.slice(whole, 3, 0, turn, "turning")?;
-    let interleaved = call.attrs.flag("interleaved", false)?;
     let (x1, x2) = if interleaved { (every_other(cx, part, 0)?, every_other(cx, part, 1)?) } else { halves(cx, part)? };
     let (a, b2) = (cx.binary(BinaryOp::Mul, x1, cos, "x1_cos")?, cx.binary(BinaryOp::Mul, x2, sin, "x2_sin")?);
     let (c, d) = (cx.binary(BinaryOp::Mul, x1, sin, "x1_sin")?, cx.binary(BinaryOp::Mul, x2, cos, "x2_cos")?);
@@ -205,11 +226,7 @@ fn rotary(cx: &mut Cx, call: &Call) -> Outcome {
         let rest = cx.slice(whole, 3, turn, dim - turn, "rest")?;
         y = cx.op(Op::Concat { axis: 3 }, &[y, rest], "joined")?;
     }
-    if shape.len() == 3 {
-        let rows = cx.transpose(y, &[0, 2, 1, 3], "rows")?;
-        y = cx.reshape(rows, &shape, "")?;
-    }
-    Ok(vec![y])
+    Ok(y)
 }
 
 fn halves(cx: &mut Cx, x: ValueId) -> Result<(ValueId, ValueId), Refusal> {

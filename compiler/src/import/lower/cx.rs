@@ -8,6 +8,11 @@ use crate::graph::{BinaryOp, DType, Def, Graph, Op, Tensor, Ty, UnaryOp, ValueId
 use crate::import::read::{encode, floats, ints};
 use std::collections::{HashMap, HashSet};
 
+/// Whether a tensor of a file may lack its data: floats, and packed codes. Integers and scalars steer shapes.
+pub fn needs_no_data(tensor: &Tensor) -> bool {
+    tensor.len() > 1 && (tensor.dtype.is_float() || tensor.dtype == DType::U8 && tensor.shape.len() > 1)
+}
+
 /// The graph under construction.
 pub struct Cx {
     pub graph: Graph,
@@ -21,6 +26,8 @@ pub struct Cx {
     /// Which node makes a value.
     pub(super) makers: HashMap<ValueId, usize>,
     pub(super) spent: Spent,
+    /// What rules make once for all nodes that ask for it, by what it depends on.
+    made: HashMap<String, ValueId>,
     /// Name of the ONNX node being lowered.
     pub at: String,
 }
@@ -35,6 +42,7 @@ impl Cx {
             names: HashMap::new(),
             makers: HashMap::new(),
             spent: Spent::default(),
+            made: HashMap::new(),
             at: String::new(),
         }
     }
@@ -52,7 +60,7 @@ impl Cx {
 
     /// Adds a tensor of the file.
     pub fn weight(&mut self, name: &str, tensor: Tensor, external: bool) -> ValueId {
-        let opaque = external && tensor.dtype.is_float() && tensor.len() > 1;
+        let opaque = external && needs_no_data(&tensor);
         let name = self.unique(name);
         let id = self.graph.add_const(name, tensor);
         self.weights.insert(id);
@@ -60,6 +68,28 @@ impl Cx {
             self.opaque.insert(id);
         }
         id
+    }
+
+    /// Adds a constant that is never folded: rows of a quantised matrix.
+    pub fn rows(&mut self, name: &str, tensor: Tensor) -> ValueId {
+        let name = self.unique(name);
+        let id = self.graph.add_const(name, tensor);
+        self.opaque.insert(id);
+        id
+    }
+
+    /// What `make` gives, once for all that say the same `key`.
+    pub fn once(
+        &mut self,
+        key: String,
+        make: impl FnOnce(&mut Cx) -> Result<ValueId, Refusal>,
+    ) -> Result<ValueId, Refusal> {
+        if let Some(id) = self.made.get(&key) {
+            return Ok(*id);
+        }
+        let id = make(self)?;
+        self.made.insert(key, id);
+        Ok(id)
     }
 
     /// Notes that a weight was unpacked from elements under 8 bits.

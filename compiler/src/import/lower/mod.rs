@@ -2,6 +2,7 @@
 //! not supported is refused with a reason, never approximated.
 
 mod attention;
+mod contrib;
 mod cx;
 mod einsum;
 mod elementwise;
@@ -16,7 +17,7 @@ mod resize;
 pub mod sequence;
 mod shapes;
 
-pub use cx::Cx;
+pub use cx::{Cx, needs_no_data};
 
 use super::attrs::Attrs;
 use super::external::Files;
@@ -134,6 +135,7 @@ pub fn find(domain: &str, op: &str) -> Result<Rule, Refusal> {
             .or_else(|| quantised::rule(op))
             .or_else(|| resize::rule(op))
             .or_else(|| einsum::rule(op)),
+        contrib::DOMAIN => contrib::rule(op),
         _ => None,
     };
     let full = if domain.is_empty() { op.to_string() } else { format!("{domain}.{op}") };

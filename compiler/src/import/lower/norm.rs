@@ -98,20 +98,23 @@ fn inverse_deviation(cx: &mut Cx, centred: ValueId, axes: &[usize], eps: f32) ->
 
 fn rms_norm(cx: &mut Cx, call: &Call) -> Outcome {
     let (x, scale) = (call.input(0)?, call.input(1)?);
-    let shape = cx.shape(x);
-    let axis = axis(call.attrs.int_or("axis", -1)?, shape.len())?;
-    let eps = call.attrs.float_or("epsilon", 1e-5)?;
+    let axis = axis(call.attrs.int_or("axis", -1)?, cx.rank(x))?;
     call.refuse_output(1, "inverse standard deviation")?;
+    Ok(vec![rms(cx, x, scale, axis, call.attrs.float_or("epsilon", 1e-5)?)?])
+}
+
+pub(super) fn rms(cx: &mut Cx, x: ValueId, scale: ValueId, axis: usize, eps: f32) -> Result<ValueId, Refusal> {
+    let shape = cx.shape(x);
     // The scale may be wider than x (f32 scales of f16 models); the result has x's type.
     let dtype = cx.dtype(x);
     let scale = cx.cast(scale, dtype, "scale")?;
     if let Some(scale) = fitted(cx, scale, &shape[axis..], "scale")? {
-        return Ok(vec![cx.op(Op::RmsNorm { axis, eps }, &[x, scale], "")?]);
+        return cx.op(Op::RmsNorm { axis, eps }, &[x, scale], "");
     }
     let one = cx.scalar(dtype, 1.0);
     let ones = cx.expand(one, &shape[axis..], "ones")?;
     let plain = cx.op(Op::RmsNorm { axis, eps }, &[x, ones], "plain")?;
-    Ok(vec![cx.binary(BinaryOp::Mul, plain, scale, "")?])
+    cx.binary(BinaryOp::Mul, plain, scale, "")
 }
 
 /// A per-channel vector as [1, c, 1, ..] for an input of `rank`.

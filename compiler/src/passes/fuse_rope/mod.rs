@@ -9,9 +9,9 @@ use super::Log;
 use super::look::{Found, Look, rewrite, substitute};
 use super::roles::{self, Chunk, Source};
 use crate::error::{Error, Result};
-use crate::graph::{Graph, Node, Op, Rotary, Tensor, ValueId};
+use crate::graph::{DType, Data, Graph, Node, Op, Rotary, Tensor, ValueId};
 use forms::Match;
-use tables::Tables;
+use tables::{Table, Tables};
 
 pub fn run(graph: &mut Graph, log: &mut Log) -> Result<()> {
     let chunk = Chunk::of(graph)?;
@@ -50,22 +50,23 @@ fn refuse_constants(graph: &Graph) -> Result<()> {
 }
 
 /// Rows [positions][rotary / 2] of a table: where each frequency stands twice, the first of the two.
-fn half(look: &Look, tables: &Tables, m: &Match, of: ValueId) -> Result<Vec<f32>, String> {
+fn half(look: &Look, tables: &Tables, m: &Match, of: ValueId) -> Result<Table, String> {
     let name = &look.graph.value(of).name;
-    let rows = tables.get(&of).ok_or_else(|| format!("{name} is no function of the position alone"))?;
-    let n = m.form.rotary / 2;
+    let found = tables.get(&of).ok_or_else(|| format!("{name} is no function of the position alone"))?;
+    let (n, rows, known) = (m.form.rotary / 2, &found.rows, found.known);
     if !m.doubled {
-        return Ok(rows.clone());
+        return Ok(Table { rows: rows.clone(), known });
     }
     let places = |j: usize| if m.form.interleaved { (2 * j, 2 * j + 1) } else { (j, j + n) };
     let twice = rows.chunks(2 * n).all(|r| (0..n).all(|j| r[places(j).0] == r[places(j).1]));
     if !twice {
         return Err(format!("{name} does not hold every frequency twice"));
     }
-    Ok(rows.chunks(2 * n).flat_map(|r| (0..n).map(|j| r[places(j).0])).collect())
+    let rows = rows.chunks(2 * n).flat_map(|r| (0..n).map(|j| r[places(j).0])).collect();
+    Ok(Table { rows, known })
 }
 
-fn replace(graph: &mut Graph, mut at: usize, m: &Match, halves: [&[f32]; 2], pos: ValueId) -> Result<()> {
+fn replace(graph: &mut Graph, mut at: usize, m: &Match, halves: [&Table; 2], pos: ValueId) -> Result<()> {
     let old = graph.nodes[at].out();
     let name = graph.nodes[at].name.clone();
     let cos = table(graph, m.cos, halves[0], m.form.rotary / 2, "cos");
@@ -92,10 +93,16 @@ fn replace(graph: &mut Graph, mut at: usize, m: &Match, halves: [&[f32]; 2], pos
 }
 
 /// The constant [positions, width]; made once for all that turn by the same numbers.
-fn table(graph: &mut Graph, of: ValueId, rows: &[f32], width: usize, kind: &str) -> ValueId {
-    let tensor = Tensor::f32(&[rows.len() / width.max(1), width], rows);
+fn table(graph: &mut Graph, of: ValueId, table: &Table, width: usize, kind: &str) -> ValueId {
+    let shape = vec![table.rows.len() / width.max(1), width];
     let suffix = format!(".{kind}_table");
+    let name = format!("{}{suffix}", graph.value(of).name);
+    let tensor = match table.known {
+        true => Tensor::f32(&shape, &table.rows),
+        false => Tensor { dtype: DType::F32, shape, data: Data::Absent(name.clone()) },
+    };
     let same = |v: &crate::graph::Value| match &v.def {
+        crate::graph::Def::Const(t) if t.is_absent() => v.name == name && t.shape == tensor.shape,
         crate::graph::Def::Const(t) => {
             v.name.ends_with(&suffix) && t.shape == tensor.shape && t.bytes().ok() == tensor.bytes().ok()
         }
@@ -104,7 +111,6 @@ fn table(graph: &mut Graph, of: ValueId, rows: &[f32], width: usize, kind: &str)
     if let Some(i) = graph.values.iter().position(same) {
         return ValueId(i as u32);
     }
-    let name = format!("{}{suffix}", graph.value(of).name);
     graph.add_const(name, tensor)
 }
 

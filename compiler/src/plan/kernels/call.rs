@@ -213,12 +213,15 @@ impl Builder {
             Zero::Mid => 0,
             Zero::Point => 1,
             Zero::Min => 2,
+            Zero::Float => 3,
         };
-        self.define("WEIGHT_BITS", quant.bits)
+        let b = self
+            .define("WEIGHT_BITS", quant.bits)
             .define("WEIGHT_ROWS", count)
             .define("GROUP", quant.group)
             .define("ZERO", zero)
-            .define("SALIENT", quant.salient)
+            .define("SALIENT", quant.salient);
+        if quant.wide { b.define("SCALE_BITS", 32) } else { b }
     }
 
     /// A define of the matrix form alone. With the first one the kernel has such a form.

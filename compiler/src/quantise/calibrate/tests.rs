@@ -25,7 +25,7 @@ fn inputs(rows: usize, k: usize) -> Vec<f32> {
 }
 
 fn quant(group: u16, zero: Zero) -> Quant {
-    Quant { bits: 4, group, zero, salient: 0 }
+    Quant { bits: 4, group, zero, salient: 0, wide: false }
 }
 
 #[test]

@@ -60,10 +60,18 @@ float over_256(uint x, const uint mask) {
     return uintBitsToFloat((x & mask) | 0x43800000u);
 }
 
-// Sum of codes times x, and of what was added to the codes times x.
-float stored_dot(Stored s, Columns c) {
+// Groups of a chunk: more than one where its columns share no scale.
+#if GROUP < WIDTH
+#define LINES (WIDTH / GROUP)
+#else
+#define LINES 1
+#endif
+
+// Sum of codes times x, and of what was added to the codes times x, over part `part` of LINES.
+float stored_dot(Stored s, Columns c, const uint part) {
     float sum = 0.0;
-    [[unroll]] for (uint i = 0u; i < 4u; i++) {
+    [[unroll]] for (uint j = 0u; j < 4u / LINES; j++) {
+        uint i = part * (4u / LINES) + j;
         uint w = s.words[i];
 #if WEIGHT_BITS == 4
         vec4 a = c.x[2u * i];
@@ -80,10 +88,10 @@ float stored_dot(Stored s, Columns c) {
 }
 
 // x: what stored_dot adds beyond the codes' products, y: the sum of the columns.
-vec2 column_sums(Columns c) {
+vec2 column_sums(Columns c, const uint part) {
     vec4 all = vec4(0.0);
-    [[unroll]] for (uint i = 0u; i < WIDTH / 4u; i++) {
-        all += c.x[i];
+    [[unroll]] for (uint i = 0u; i < WIDTH / 4u / LINES; i++) {
+        all += c.x[part * (WIDTH / 4u / LINES) + i];
     }
     float total = dot(all, vec4(1.0));
 #if WEIGHT_BITS == 4

@@ -61,26 +61,37 @@ uvec4 fetch_weights(Weights w, uint i) {
 #else
     fetched.xy = UVec2s(w.at).v[i];
 #endif
-    fetched.z = w.at.v[w.scales + (group >> 1)];
+    const uint numbers = SCALE_BITS == 32 ? 0u : 1u;
+    fetched.z = w.at.v[w.scales + (group >> numbers)];
 #if ZERO == 1
     fetched.w = w.at.v[w.zeros + (group >> 2)];
-#elif ZERO == 2
-    fetched.w = w.at.v[w.zeros + (group >> 1)];
+#elif ZERO >= 2
+    fetched.w = w.at.v[w.zeros + (group >> numbers)];
 #endif
     return fetched;
 }
 
+// The number of a group in the word that holds it.
+float fetched_number(uint word, uint group) {
+#if SCALE_BITS == 32
+    return uintBitsToFloat(word);
+#else
+    vec2 pair = unpackHalf2x16(word);
+    return (group & 1u) == 0u ? pair.x : pair.y;
+#endif
+}
+
 uvec4 weight_halves(uvec4 fetched, uint i) {
     uint group = i / (GROUP / 8u);
-    vec2 scales = unpackHalf2x16(fetched.z);
-    float scale = (group & 1u) == 0u ? scales.x : scales.y;
+    float scale = fetched_number(fetched.z, group);
 #if ZERO == 0
     float base = -scale * float(1u << (WEIGHT_BITS - 1));
 #elif ZERO == 1
     float base = -scale * float((fetched.w >> (8u * (group & 3u))) & 0xffu);
+#elif ZERO == 2
+    float base = fetched_number(fetched.w, group);
 #else
-    vec2 bases = unpackHalf2x16(fetched.w);
-    float base = (group & 1u) == 0u ? bases.x : bases.y;
+    float base = -scale * fetched_number(fetched.w, group);
 #endif
 #if WEIGHT_BITS == 4
     uvec4 first = (uvec4(fetched.x) >> uvec4(0u, 16u, 4u, 20u)) & 15u;

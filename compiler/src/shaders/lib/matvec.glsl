@@ -52,7 +52,11 @@ layout(buffer_reference, std430, buffer_reference_align = 16) readonly buffer Pa
 
 // Group j of four columns of chunk `chunk` of an f32 vector; zeros past the row.
 vec4 load_four(Floats x, uint chunk, uint j, const uint k) {
+#if K % WIDTH == 0
     bool inside = EXACT || chunk < k / WIDTH;
+#else
+    bool inside = chunk * WIDTH + 4u * j < k;
+#endif
     return inside ? Vec4s(x).v[chunk * (WIDTH / 4u) + j] : vec4(0.0);
 }
 
@@ -122,13 +126,15 @@ float add_chunks(Floats x, Weights w, uint unit0, uint slot, const uint k, const
         }
     }
 #if WEIGHT_BITS < 16
-    vec2 lines[4 * DEPTH * CHUNKS];
+    vec2 lines[4 * DEPTH * CHUNKS * LINES];
     [[unroll]] for (uint u = 0u; u < DEPTH; u++) {
         [[unroll]] for (uint part = 0u; part < 4u; part++) {
             uint first = unit_row(min(unit0 + u, units - 1u), part) * (k / GROUP);
             [[unroll]] for (uint i = 0u; i < CHUNKS; i++) {
                 uint chunk = min(slot + i * SLOTS, k / WIDTH - 1u);
-                lines[(4u * u + part) * CHUNKS + i] = group_line(w, first + chunk * WIDTH / GROUP);
+                [[unroll]] for (uint l = 0u; l < LINES; l++) {
+                    lines[((4u * u + part) * CHUNKS + i) * LINES + l] = group_line(w, first + chunk * WIDTH / GROUP + l);
+                }
             }
         }
     }
@@ -146,16 +152,22 @@ float add_chunks(Floats x, Weights w, uint unit0, uint slot, const uint k, const
         Columns columns = narrow[i];
 #else
         Columns columns = load_columns(x, i, slot, k, norm, stats, scale, shift, square);
-        vec2 base = column_sums(columns);
+        vec2 base[LINES];
+        [[unroll]] for (uint l = 0u; l < LINES; l++) {
+            base[l] = column_sums(columns, l);
+        }
 #endif
         [[unroll]] for (uint u = 0u; u < DEPTH; u++) {
             [[unroll]] for (uint part = 0u; part < 4u; part++) {
-                float product = stored_dot(stored[(4u * u + part) * CHUNKS + i], columns);
 #if WEIGHT_BITS < 16
-                vec2 line = lines[(4u * u + part) * CHUNKS + i];
-                product = line.x * (product - base.x) + line.y * base.y;
+                [[unroll]] for (uint l = 0u; l < LINES; l++) {
+                    float product = stored_dot(stored[(4u * u + part) * CHUNKS + i], columns, l);
+                    vec2 line = lines[((4u * u + part) * CHUNKS + i) * LINES + l];
+                    sums[u][part] += line.x * (product - base[l].x) + line.y * base[l].y;
+                }
+#else
+                sums[u][part] += stored_dot(stored[(4u * u + part) * CHUNKS + i], columns);
 #endif
-                sums[u][part] += product;
             }
         }
     }
@@ -259,6 +271,8 @@ void matvec(Floats x, Weights w, const uint k, const uint units, const uint norm
     } else {
         extras = unit_begin(ends);
         square = add_columns(x, w, first + group * DEPTH, slot, k, units, norm, stats, scale, shift, sums);
+        // Every group of threads has seen all columns; where all threads count, those of one do.
+        square = SQUARES == SLOTS || group == 0u ? square : 0.0;
     }
 #if SALIENT > 0
     add_salient(x, w, first + group * DEPTH, slot, units, norm, stats, scale, shift, sums);

@@ -1,6 +1,7 @@
 // Weight rows in fp16, fp32 or quantised. In: the address of [n][k] rows. Out: their values, products with f32 activations.
 // Define WEIGHT_BITS before this: 16, 32, or 4 or 8 with WEIGHT_ROWS (n, all parts together), GROUP (columns that share a scale;
-// k is a multiple of it), ZERO (0 mid, 1 point, 2 min) and SALIENT (columns with a correction). docs/pool.md has the bytes.
+// k is a multiple of it), ZERO (0 mid, 1 point, 2 min, 3 float), SALIENT (columns with a correction) and SCALE_BITS (16 unless
+// defined, or 32: of scales, minima and zeros). docs/pool.md has the bytes.
 // Promise: 16-byte loads of fp16 and fp32 in dot8; load_weight reads any element. Corrections are not part of the values:
 // callers add salient_sum, or salient_at for a single element.
 #ifndef WEIGHTS_GLSL
@@ -9,6 +10,9 @@
 
 #ifndef SALIENT
 #define SALIENT 0
+#endif
+#ifndef SCALE_BITS
+#define SCALE_BITS 16
 #endif
 
 // Rows and where their sections start, in words.
@@ -32,11 +36,12 @@ uint section_words(const uint bytes) {
 
 Weights weights_at(Uints at, const uint k) {
     const uint groups = WEIGHT_ROWS * (k / GROUP);
-    const uint zero_bytes = ZERO == 0 ? 0u : ZERO == 1 ? groups : 2u * groups;
+    const uint number_bytes = SCALE_BITS / 8u * groups;
+    const uint zero_bytes = ZERO == 0 ? 0u : ZERO == 1 ? groups : number_bytes;
     Weights w;
     w.at = at;
     w.scales = section_words(WEIGHT_ROWS * (k / 8u) * WEIGHT_BITS);
-    w.zeros = w.scales + section_words(2u * groups);
+    w.zeros = w.scales + section_words(number_bytes);
     w.columns = w.zeros + section_words(zero_bytes);
     w.corrections = w.columns + section_words(4u * SALIENT);
     return w;
@@ -48,15 +53,26 @@ float section_half(Weights w, uint first, uint i) {
     return (i & 1u) == 0u ? pair.x : pair.y;
 }
 
+// Number i of the section of scales, minima or zeros that starts at word `first`.
+float section_number(Weights w, uint first, uint i) {
+#if SCALE_BITS == 32
+    return uintBitsToFloat(w.at.v[first + i]);
+#else
+    return section_half(w, first, i);
+#endif
+}
+
 // Scale and base of group i of all rows: a value is code * x + y.
 vec2 group_line(Weights w, uint i) {
-    float scale = section_half(w, w.scales, i);
+    float scale = section_number(w, w.scales, i);
 #if ZERO == 0
     return vec2(scale, -scale * float(1u << (WEIGHT_BITS - 1)));
 #elif ZERO == 1
     return vec2(scale, -scale * float((w.at.v[w.zeros + (i >> 2)] >> (8u * (i & 3u))) & 0xffu));
+#elif ZERO == 2
+    return vec2(scale, section_number(w, w.zeros, i));
 #else
-    return vec2(scale, section_half(w, w.zeros, i));
+    return vec2(scale, -scale * section_number(w, w.zeros, i));
 #endif
 }
 

@@ -121,7 +121,11 @@ fn of_node(graph: &Graph, bucket: usize, at: usize) -> Option<(Use, Role)> {
         let value = node.input(i)?;
         let tensor = graph.constant(value)?;
         // What the file holds quantised stays as it is.
-        if tensor.quant().is_some() || tensor.shape.len() != 2 || !tensor.dtype.is_float() || (role == Role::Table && !is_f32(graph, value)) {
+        if tensor.quant().is_some()
+            || tensor.shape.len() != 2
+            || !tensor.dtype.is_float()
+            || (role == Role::Table && !is_f32(graph, value))
+        {
             return None;
         }
         let name = graph.value(value).name.clone();

@@ -189,7 +189,8 @@ impl Given {
     /// The section of codes of k columns.
     pub fn put_codes(&self, quant: Quant, k: usize, put: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
         let bytes = k * usize::from(quant.bits) / 8;
-        let plain = self.order.is_none() && self.shift(quant) == 0 && self.bits == quant.bits && bytes <= self.row_bytes;
+        let plain =
+            self.order.is_none() && self.shift(quant) == 0 && self.bits == quant.bits && bytes <= self.row_bytes;
         let mut codes = vec![0u8; k];
         let mut out = Vec::with_capacity(PIECE + bytes);
         for i in 0..self.n {

@@ -250,7 +250,8 @@ fn file(bits: u8, block: usize, scales: DType, zeros: Option<DType>, order: Opti
         (code - z) * exact(scale(row * blocks + of), scales)
     };
     let want = (0..n * blocks * block).map(value).collect();
-    let numbers = |f: &dyn Fn(usize) -> f32, dtype| tensor(dtype, (0..n * blocks).flat_map(|i| float(f(i), dtype)).collect());
+    let numbers =
+        |f: &dyn Fn(usize) -> f32, dtype| tensor(dtype, (0..n * blocks).flat_map(|i| float(f(i), dtype)).collect());
     let given = Given {
         row_bytes: blocks * block * wide / 8,
         bits,
@@ -344,7 +345,9 @@ fn a_wider_layout_says_the_same_and_a_narrower_one_is_refused() {
     let (wide, _) = file(8, 32, DType::F32, Some(DType::F32), None);
     let q = wide.quant(32);
     let e = Encoded::given(wide, 96, q).unwrap();
-    for q in [Quant { bits: 4, ..q }, Quant { wide: false, ..q }, Quant { zero: Zero::Mid, ..q }, Quant { group: 64, ..q }] {
+    for q in
+        [Quant { bits: 4, ..q }, Quant { wide: false, ..q }, Quant { zero: Zero::Mid, ..q }, Quant { group: 64, ..q }]
+    {
         assert!(e.recoded(q).is_none(), "{}", q.name());
     }
 }

@@ -79,7 +79,9 @@ fn refuse(call: &Call) -> Result<(), Refusal> {
     }
     for name in ["k_quant_type", "v_quant_type"] {
         if !matches!(call.attrs.text_or(name, "NONE")?, "NONE") {
-            return Err(unsupported(format!("a quantised cache ({name}) is not supported; kv = \"int8\" of the manifest is")));
+            return Err(unsupported(format!(
+                "a quantised cache ({name}) is not supported; kv = \"int8\" of the manifest is"
+            )));
         }
     }
     Ok(())

@@ -66,7 +66,14 @@ impl Parts {
             return Err(unsupported(format!("{k} columns in another order than their blocks', and no multiple of 16")));
         };
         let quant = given.quant(group);
-        let key = format!("packed {:?} {:?} {:?} {} {k} {:?}", self.codes, self.scales, self.zeros, quant.name(), given.order);
+        let key = format!(
+            "packed {:?} {:?} {:?} {} {k} {:?}",
+            self.codes,
+            self.scales,
+            self.zeros,
+            quant.name(),
+            given.order
+        );
         let name = format!("{}.{}", cx.graph.value(self.codes).name, quant.name());
         let value = cx.once(key, |cx| Ok(cx.rows(&name, constant(given, padded, quant)?)))?;
         Ok(Rows { value, k: padded })
@@ -175,7 +182,9 @@ pub(super) fn lookup(cx: &mut Cx, call: &Call) -> Outcome {
         return Err(unsupported(format!("a table of shape {:?} is not supported; a matrix is", codes.shape)));
     };
     if axis != 0 && axis != -2 || quantised != 1 && quantised != -1 {
-        return Err(unsupported(format!("gather_axis {axis} and quantize_axis {quantised} are not supported; 0 and 1 are")));
+        return Err(unsupported(format!(
+            "gather_axis {axis} and quantize_axis {quantised} are not supported; 0 and 1 are"
+        )));
     }
     let k = row_bytes * 8 / usize::from(bits);
     let blocks = k.div_ceil(block);

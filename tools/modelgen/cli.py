@@ -96,7 +96,7 @@ def cmd_toy_tokenizer(a) -> None:
 
 
 def cmd_decoder(a) -> None:
-    cfg = config.with_layers(config.DECODERS[a.preset], a.layers)
+    cfg = config.with_changes(config.DECODERS[a.preset], a.layers, a.positions)
     decode_files(a.out, RandomWeights(a.seed, cfg.tied), cfg, a)
     if a.tokenizer:
         copy_tokenizer(a.tokenizer, a.out)
@@ -269,6 +269,7 @@ def add_random(sub) -> None:
     s.add_argument("--preset", choices=sorted(config.DECODERS), required=True)
     s.add_argument("--seed", type=int, default=0)
     s.add_argument("--layers", type=int, help="fewer layers than the preset")
+    s.add_argument("--positions", type=int, help="another length of the rotary tables, and of the context")
     s.add_argument("--tokenizer", help="tokenizer.json, or a folder with one, to copy")
     decoder_flags(s)
     s.set_defaults(fn=cmd_decoder)

@@ -13,7 +13,6 @@ use vulkano::command_buffer::{CommandBuffer, CommandBufferBeginInfo, RecordingCo
 use vulkano::command_buffer::{CommandBufferLevel, CommandBufferUsage};
 use vulkano::pipeline::{ComputePipeline, PipelineLayout};
 use vulkano::query::QueryPool;
-use vulkano::sync::fence::Fence;
 use vulkano::sync::{AccessFlags, DependencyInfo, MemoryBarrier, PipelineStages};
 
 /// One side of a barrier.
@@ -56,14 +55,23 @@ pub(crate) struct Tape {
 
 /// Commands that can be submitted, again and again.
 pub(crate) struct Recorded {
-    commands: CommandBuffer,
+    pub(crate) commands: CommandBuffer,
     _keep: Vec<Arc<dyn Any + Send + Sync>>,
 }
 
 impl Tape {
+    /// For the compute queue.
     pub fn new(device: &Device) -> Result<Tape> {
+        Tape::on(device, device.inner.queue.queue_family_index())
+    }
+
+    /// For the copy queue.
+    pub fn aside(device: &Device) -> Result<Tape> {
+        Tape::on(device, device.inner.copy_queue.queue_family_index())
+    }
+
+    fn on(device: &Device, family: u32) -> Result<Tape> {
         let begin = CommandBufferBeginInfo { usage: CommandBufferUsage::SimultaneousUse, ..Default::default() };
-        let family = device.inner.queue.queue_family_index();
         let allocator = device.inner.commands.clone();
         let commands = RecordingCommandBuffer::new(allocator, family, CommandBufferLevel::Primary, begin)
             .map_err(|e| Error::vulkan("recording", e))?;
@@ -130,8 +138,39 @@ impl Tape {
         unsafe {
             (fns.v1_0.cmd_copy_buffer)(self.commands.handle(), from.vk.handle(), to.vk.handle(), 1, &region);
         }
-        self.keep.push(from.vk.clone());
-        self.keep.push(to.vk.clone());
+        self.keep(from);
+        self.keep(to);
+    }
+
+    /// Copies several (from, to, bytes) between two buffers in one command; what leaves a buffer is left out.
+    pub fn copy_all(&mut self, from: &Buffer, to: &Buffer, pieces: &[[u64; 3]]) {
+        let inside = |at: u64, bytes: u64, all: u64| at.checked_add(bytes).is_some_and(|end| end <= all);
+        let regions: Vec<vk::BufferCopy> = pieces
+            .iter()
+            .filter(|[f, t, n]| *n > 0 && inside(*f, *n, from.bytes()) && inside(*t, *n, to.bytes()))
+            .map(|&[src_offset, dst_offset, size]| vk::BufferCopy { src_offset, dst_offset, size })
+            .collect();
+        if regions.is_empty() {
+            return;
+        }
+        let (fns, count) = (self.device.inner.vk.fns(), regions.len() as u32);
+        // SAFETY: both buffers have transfer usage, every region lies inside both, and both are kept alive below; the call reads
+        // as many regions as there are.
+        unsafe {
+            (fns.v1_0.cmd_copy_buffer)(
+                self.commands.handle(),
+                from.vk.handle(),
+                to.vk.handle(),
+                count,
+                regions.as_ptr(),
+            );
+        }
+        self.keep(from);
+        self.keep(to);
+    }
+
+    fn keep(&mut self, buffer: &Buffer) {
+        self.keep.push(Arc::new(buffer.clone()));
     }
 
     /// Fills words; offset and length are multiples of 4.
@@ -143,7 +182,7 @@ impl Tape {
         let fns = self.device.inner.vk.fns();
         // SAFETY: the buffer has transfer usage, the range is aligned and inside, and the buffer is kept alive below.
         unsafe { (fns.v1_0.cmd_fill_buffer)(self.commands.handle(), to.vk.handle(), at, bytes, word) };
-        self.keep.push(to.vk.clone());
+        self.keep(to);
     }
 
     /// Writes bytes that travel with the commands, from `at` on, as far as the buffer reaches; both are multiples of 4.
@@ -166,7 +205,7 @@ impl Tape {
                 );
             }
         }
-        self.keep.push(to.vk.clone());
+        self.keep(to);
     }
 
     pub fn reset_timestamps(&mut self, pool: &Arc<QueryPool>) {
@@ -179,7 +218,7 @@ impl Tape {
     /// Takes the time when everything before has finished.
     pub fn timestamp(&mut self, pool: &Arc<QueryPool>, index: u32) {
         let fns = self.device.inner.vk.fns();
-        // SAFETY: the pool is of this device, reset earlier on this tape and kept alive by that; `index` is below its count.
+        // SAFETY: the pool is of this device, reset earlier in the run and kept alive below; `index` is below its count.
         unsafe {
             (fns.v1_0.cmd_write_timestamp)(
                 self.commands.handle(),
@@ -188,84 +227,12 @@ impl Tape {
                 index,
             );
         }
+        self.keep.push(pool.clone());
     }
 
     pub fn end(self) -> Result<Arc<Recorded>> {
         // SAFETY: recording is under way and outside any render pass or query.
         let commands = unsafe { self.commands.end() }.map_err(|e| Error::vulkan("recording", e))?;
         Ok(Arc::new(Recorded { commands, _keep: self.keep }))
-    }
-}
-
-/// A submission under way. Dropping it waits.
-pub(crate) struct Ticket {
-    fence: Fence,
-    _commands: Vec<Arc<Recorded>>,
-    done: bool,
-}
-
-/// Hands commands to the queue, in order, in one submission.
-pub(crate) fn submit(device: &Device, commands: &[Arc<Recorded>]) -> Result<Ticket> {
-    let fence = Fence::from_pool(device.inner.vk.clone()).map_err(|e| Error::vulkan("submitting", e))?;
-    let handles: Vec<vk::CommandBuffer> = commands.iter().map(|c| c.commands.handle()).collect();
-    let info = vk::SubmitInfo::default().command_buffers(&handles);
-    let fns = device.inner.vk.fns();
-    let queue = &device.inner.queue;
-    // SAFETY: `with` holds the queue's lock; the command buffers are recorded for this family with simultaneous use, the fence
-    // is new, and the ticket keeps all of them until the fence has signalled.
-    let result = queue.with(|_| unsafe { (fns.v1_0.queue_submit)(queue.handle(), 1, &info, fence.handle()) });
-    accepted(result)?;
-    Ok(Ticket { fence, _commands: commands.to_vec(), done: false })
-}
-
-/// What the driver said to a submission.
-fn accepted(result: vk::Result) -> Result<()> {
-    match result {
-        vk::Result::SUCCESS => Ok(()),
-        error => Err(Error::vulkan("submitting", vulkano::VulkanError::from(error))),
-    }
-}
-
-/// Waits until the queue is empty. A lost device has none either.
-pub(crate) fn drain(device: &Device) {
-    let fns = device.inner.vk.fns();
-    let queue = &device.inner.queue;
-    // SAFETY: `with` holds the queue's lock.
-    let _ = queue.with(|_| unsafe { (fns.v1_0.queue_wait_idle)(queue.handle()) });
-}
-
-impl Ticket {
-    /// Waits until the submission has run.
-    pub fn wait(mut self) -> Result<()> {
-        self.done = true;
-        self.fence.wait(None).map_err(|e| Error::vulkan("waiting for the device", e))
-    }
-}
-
-impl Drop for Ticket {
-    fn drop(&mut self) {
-        if !self.done {
-            // Nobody is left to tell; a lost device has stopped using the commands too.
-            let _ = self.fence.wait(None);
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::error::Kind;
-
-    #[test]
-    fn a_lost_device_and_memory_that_ran_out_have_their_own_exit_codes() {
-        assert!(accepted(vk::Result::SUCCESS).is_ok());
-        let refused = |result| accepted(result).unwrap_err();
-        let lost = refused(vk::Result::ERROR_DEVICE_LOST);
-        assert_eq!((lost.kind, lost.exit_code()), (Kind::DeviceLost, 8));
-        assert!(lost.to_string().starts_with("submitting: the device was lost; "), "{lost}");
-        assert_eq!(refused(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY).exit_code(), 7);
-        // Found while waiting, it is the same error.
-        let waiting = Error::vulkan("waiting for the device", vulkano::VulkanError::DeviceLost);
-        assert_eq!(waiting.exit_code(), 8);
     }
 }

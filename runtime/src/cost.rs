@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::program::{Arg, Bucket, Elem, Part, Program, State, Tensor};
+use crate::program::{Arg, Bucket, Elem, Kernel, Part, Program, State, Tensor};
 
 /// Totals of one or several runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -40,7 +40,7 @@ pub fn run(program: &Program, bucket: &Bucket, part: Part) -> Cost {
         cost.dispatches += repetitions * block.dispatches.len() as u64;
         cost.barriers += repetitions * block.dispatches.iter().filter(|d| d.barrier).count() as u64;
         for dispatch in block.dispatches.iter() {
-            let gathers = program.kernels.get(dispatch.kernel as usize).is_some_and(|k| k.source.starts_with("gather"));
+            let gathers = program.kernels.get(dispatch.kernel as usize).is_some_and(Kernel::looks_up);
             for row in block.table.iter() {
                 for tensor in dispatch.args.iter().filter_map(|&arg| weight(arg, row)) {
                     if gathers {

@@ -3,9 +3,10 @@
 
 use crate::device::{Device, Limits};
 use crate::error::{Error, Kind, Result};
-use crate::memory::{Purpose, Region, human, place};
+use crate::holding::HoldingPlan;
+use crate::memory::{ALIGN, Purpose, Region, human, place};
 use crate::program::{Elem, Port, Program};
-use crate::residency::{Home, Residency};
+use crate::residency::Residency;
 use crate::step::{RING, Step};
 
 /// Fills guards: NaN as f32 and as two f16, absurd as an index.
@@ -17,20 +18,10 @@ pub(crate) struct Ports {
     pub outputs: Vec<Region>,
 }
 
-/// A buffer to allocate.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Slab {
-    pub bytes: u64,
-    pub purpose: Purpose,
-    /// What it is for, in errors.
-    pub what: &'static str,
-}
-
-/// Regions in slabs; weights come first, by home, and have slabs of their own.
+/// Regions in segments, of all that is no weight.
 #[derive(Clone, Debug)]
 pub(crate) struct Layout {
-    pub slabs: Vec<Slab>,
-    pub weights: Vec<Region>,
+    pub segments: Vec<u64>,
     pub states: Vec<Region>,
     pub arena: Region,
     pub logits: Region,
@@ -45,6 +36,8 @@ pub struct MemoryPlan {
     pub weights_bytes: u64,
     /// Allocations that these take.
     pub weights_segments: usize,
+    /// The ring of streamed weights.
+    pub stream_bytes: u64,
     pub states_bytes: u64,
     pub arena_bytes: u64,
     /// Ports of raw runs and logits.
@@ -53,7 +46,7 @@ pub struct MemoryPlan {
     pub loop_bytes: u64,
     /// All device memory, alignment included.
     pub total_bytes: u64,
-    /// Memory of the host that weights take, alignment included.
+    /// Memory of the host that weights take, alignment included, where they cannot be used in the pool's own pages.
     pub host_bytes: u64,
 }
 
@@ -65,26 +58,11 @@ pub(crate) fn port_bytes(port: &Port) -> Result<u64> {
 }
 
 impl Layout {
-    pub fn new(program: &Program, limits: &Limits, guard: u64, residency: &Residency) -> Result<Layout> {
+    pub fn new(program: &Program, limits: &Limits, guard: u64) -> Result<Layout> {
         let too_big = |name: &str, bytes: u64| {
             let limit = limits.max_buffer_bytes;
             Error::new(Kind::Unfit, format!("'{name}' takes {bytes} bytes, the device allows {limit} a buffer"))
         };
-        let mut slabs: Vec<Slab> = Vec::new();
-        let mut weights = vec![Region::default(); program.tensors.len()];
-        for (purpose, what) in [(Purpose::Device, "weights"), (Purpose::Host, "weights in host memory")] {
-            let here = |i: &usize| (residency.homes[*i] == Home::Resident) == (purpose == Purpose::Device);
-            let tensors: Vec<usize> = (0..weights.len()).filter(here).collect();
-            let sizes: Vec<u64> = tensors.iter().map(|&i| program.tensors[i].bytes).collect();
-            let (regions, more) = place(&sizes, guard, limits.max_buffer_bytes)
-                .map_err(|i| too_big(&program.tensors[tensors[i]].name, sizes[i]))?;
-            for (&i, region) in tensors.iter().zip(regions) {
-                weights[i] = Region { slab: region.slab + slabs.len(), ..region };
-            }
-            slabs.extend(more.into_iter().map(|bytes| Slab { bytes, purpose, what }));
-        }
-        let first = slabs.len();
-
         let mut items: Vec<(String, u64)> = program.states.iter().map(|s| (s.name.to_string(), s.bytes)).collect();
         items.push(("arena".into(), program.buckets.iter().map(|b| b.arena_bytes).max().unwrap_or(0)));
         let vocab = program.decoder.as_ref().map_or(0, |d| u64::from(d.vocab));
@@ -93,12 +71,9 @@ impl Layout {
             items.push((port.name.to_string(), port_bytes(port)?));
         }
         let sizes: Vec<u64> = items.iter().map(|(_, bytes)| *bytes).collect();
-        let (regions, more) =
+        let (regions, segments) =
             place(&sizes, guard, limits.max_buffer_bytes).map_err(|i| too_big(&items[i].0, items[i].1))?;
-        let what = "states and activations";
-        slabs.extend(more.into_iter().map(|bytes| Slab { bytes, purpose: Purpose::Device, what }));
-
-        let mut rest = regions.into_iter().map(|r| Region { slab: r.slab + first, ..r });
+        let mut rest = regions.into_iter();
         let mut take = |n: usize| rest.by_ref().take(n).collect::<Vec<_>>();
         let states = take(program.states.len());
         let pair = take(2);
@@ -107,23 +82,7 @@ impl Layout {
             .iter()
             .map(|b| Ports { inputs: take(b.inputs.len()), outputs: take(b.outputs.len()) })
             .collect();
-        let guard = guard.next_multiple_of(crate::memory::ALIGN);
-        Ok(Layout { slabs, weights, states, arena: pair[0], logits: pair[1], ports, guard })
-    }
-
-    /// Refuses before allocating when the device cannot hold it. What a CPU device calls its heap is no limit of the machine.
-    pub fn fits(&self, device: &Device) -> Result<()> {
-        let (need, have) = (self.bytes(Purpose::Device), device.limits().heap_bytes);
-        if need > have && device.info().kind != "cpu" {
-            let what = format!("needs {} of device memory, '{}' has {}", human(need), device.info().name, human(have));
-            return Err(Error::new(Kind::OutOfMemory, what).hint("choose another device or a smaller model"));
-        }
-        Ok(())
-    }
-
-    /// Bytes of all slabs of that purpose.
-    pub fn bytes(&self, purpose: Purpose) -> u64 {
-        self.slabs.iter().filter(|s| s.purpose == purpose).map(|s| s.bytes).sum()
+        Ok(Layout { segments, states, arena: pair[0], logits: pair[1], ports, guard })
     }
 
     /// What is no weight and no state.
@@ -134,27 +93,28 @@ impl Layout {
 
     /// Every guard with its name.
     pub fn guards(&self) -> Vec<(String, Region)> {
-        if self.guard == 0 {
-            return Vec::new();
-        }
-        let mut out = Vec::new();
-        let mut around = |what: String, r: &Region| {
-            let after = r.offset + r.bytes.next_multiple_of(4);
-            let end = r.offset + r.bytes.max(4).next_multiple_of(crate::memory::ALIGN) + self.guard;
-            let before = Region { slab: r.slab, offset: r.offset - self.guard, bytes: self.guard };
-            out.push((format!("before {what}"), before));
-            out.push((format!("after {what}"), Region { slab: r.slab, offset: after, bytes: end - after }));
-        };
-        self.weights.iter().enumerate().for_each(|(i, r)| around(format!("weight {i}"), r));
-        self.states.iter().enumerate().for_each(|(i, r)| around(format!("state {i}"), r));
-        around("the arena".into(), &self.arena);
-        around("the logits".into(), &self.logits);
+        let mut named: Vec<(String, &Region)> = Vec::new();
+        named.extend(self.states.iter().enumerate().map(|(i, r)| (format!("state {i}"), r)));
+        named.extend([("the arena".into(), &self.arena), ("the logits".into(), &self.logits)]);
         for (b, ports) in self.ports.iter().enumerate() {
-            ports.inputs.iter().enumerate().for_each(|(i, r)| around(format!("input {i} of bucket {b}"), r));
-            ports.outputs.iter().enumerate().for_each(|(i, r)| around(format!("output {i} of bucket {b}"), r));
+            named.extend(ports.inputs.iter().enumerate().map(|(i, r)| (format!("input {i} of bucket {b}"), r)));
+            named.extend(ports.outputs.iter().enumerate().map(|(i, r)| (format!("output {i} of bucket {b}"), r)));
         }
-        out
+        named.into_iter().flat_map(|(what, r)| guards_around(what, r, self.guard)).collect()
     }
+}
+
+/// The guards before and after a region; none where there are no guards.
+pub(crate) fn guards_around(what: String, r: &Region, guard: u64) -> Vec<(String, Region)> {
+    let guard = guard.next_multiple_of(ALIGN);
+    if guard == 0 {
+        return Vec::new();
+    }
+    let after = r.offset + r.bytes.next_multiple_of(4);
+    let end = r.offset + r.bytes.max(4).next_multiple_of(ALIGN) + guard;
+    let before = Region { segment: r.segment, offset: r.offset - guard, bytes: guard };
+    let behind = Region { segment: r.segment, offset: after, bytes: end - after };
+    vec![(format!("before {what}"), before), (format!("after {what}"), behind)]
 }
 
 /// Token ids of the largest bucket.
@@ -173,20 +133,48 @@ pub(crate) fn ring_bytes() -> u64 {
 
 /// What an engine for this program would allocate on a device of these limits.
 pub fn memory_plan(program: &Program, limits: &Limits, residency: &Residency) -> Result<MemoryPlan> {
-    let layout = Layout::new(program, limits, 0, residency)?;
-    let sum = |regions: &[Region]| regions.iter().map(|r| r.bytes).sum::<u64>();
-    let loop_bytes = size_of::<Step>() as u64 + token_bytes(program) + history_bytes(program) + ring_bytes();
-    let ports: u64 = layout.ports.iter().map(|p| sum(&p.inputs) + sum(&p.outputs)).sum();
-    Ok(MemoryPlan {
-        weights_bytes: residency.standing(program).resident_bytes,
-        weights_segments: layout.slabs.iter().filter(|s| s.what == "weights").count(),
-        states_bytes: sum(&layout.states),
-        arena_bytes: layout.arena.bytes,
-        ports_bytes: ports + layout.logits.bytes,
-        loop_bytes,
-        total_bytes: layout.bytes(Purpose::Device) + loop_bytes,
-        host_bytes: layout.bytes(Purpose::Host),
-    })
+    MemoryPlan::of(program, &Layout::new(program, limits, 0)?, &HoldingPlan::new(program, limits, 0, residency, None)?)
+}
+
+impl MemoryPlan {
+    pub(crate) fn of(program: &Program, layout: &Layout, holding: &HoldingPlan) -> Result<MemoryPlan> {
+        let sum = |regions: &[Region]| regions.iter().map(|r| r.bytes).sum::<u64>();
+        let loop_bytes = size_of::<Step>() as u64 + token_bytes(program) + history_bytes(program) + ring_bytes();
+        let ports: u64 = layout.ports.iter().map(|p| sum(&p.inputs) + sum(&p.outputs)).sum();
+        let (weights_segments, weights) = holding.own(Purpose::Device);
+        let stream_bytes = holding.own(Purpose::Ring).1;
+        Ok(MemoryPlan {
+            weights_bytes: holding.resident_bytes(),
+            weights_segments,
+            stream_bytes,
+            states_bytes: sum(&layout.states),
+            arena_bytes: layout.arena.bytes,
+            ports_bytes: ports + layout.logits.bytes,
+            loop_bytes,
+            total_bytes: weights + stream_bytes + layout.segments.iter().sum::<u64>() + loop_bytes,
+            host_bytes: holding.own(Purpose::Host).1,
+        })
+    }
+
+    /// Refuses before allocating when the device cannot hold it; pages of the pool are there already. What a CPU device calls its heap is no limit of the machine.
+    pub(crate) fn fits(&self, device: &Device, in_pages: bool) -> Result<()> {
+        if device.info().kind == "cpu" {
+            return Ok(());
+        }
+        let (name, limits) = (&device.info().name, device.limits());
+        let refuse = |what: &str, need: u64, have: u64, hint: &str| {
+            let what = format!("needs {} of {what}, '{name}' has {}", human(need), human(have));
+            Err(Error::new(Kind::OutOfMemory, what).hint(hint))
+        };
+        if self.total_bytes > limits.heap_bytes {
+            let hint = "keep weights in host memory with --gpu-budget, or choose another device or a smaller model";
+            return refuse("device memory", self.total_bytes, limits.heap_bytes, hint);
+        }
+        if self.host_bytes > limits.host_heap_bytes && !in_pages {
+            return refuse("host memory", self.host_bytes, limits.host_heap_bytes, "raise --gpu-budget");
+        }
+        Ok(())
+    }
 }
 
 #[cfg(test)]
@@ -205,6 +193,7 @@ mod tests {
             max_invocations: 256,
             matrix: false,
             tick_ns: 1.0,
+            ..Limits::default()
         }
     }
 
@@ -245,12 +234,13 @@ mod tests {
 
     #[test]
     fn guards_never_touch_what_they_guard() {
-        let layout = Layout::new(&program(), &limits(1 << 20), 256, &all()).unwrap();
-        let inside: Vec<Region> =
-            layout.weights.iter().chain(&layout.states).copied().chain(layout.scratch()).collect();
+        let layout = Layout::new(&program(), &limits(1 << 20), 256).unwrap();
+        let inside: Vec<Region> = layout.states.iter().copied().chain(layout.scratch()).collect();
         for (name, guard) in layout.guards() {
             let apart = |r: &Region| {
-                r.slab != guard.slab || r.offset + r.bytes <= guard.offset || guard.offset + guard.bytes <= r.offset
+                r.segment != guard.segment
+                    || r.offset + r.bytes <= guard.offset
+                    || guard.offset + guard.bytes <= r.offset
             };
             assert!(inside.iter().all(apart), "{name}");
         }

@@ -4,6 +4,7 @@
 
 use crate::device::Device;
 use crate::error::{Error, Kind, Result};
+use crate::pages::Imported;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use vulkano::buffer::sys::RawBuffer;
@@ -25,8 +26,22 @@ pub(crate) enum Purpose {
     Readback,
     /// Source of copies to the device.
     Staging,
-    /// Weights that stay with the host: kernels read them in place.
+    /// Weights that stay with the host: kernels read them in place, or they are copied from there.
     Host,
+    /// Device-local; filled on the copy queue, read on the compute queue.
+    Ring,
+}
+
+impl Purpose {
+    /// In errors.
+    pub fn what(self) -> &'static str {
+        match self {
+            Purpose::Device => "weights",
+            Purpose::Host => "weights in host memory",
+            Purpose::Ring => "the ring of streamed weights",
+            Purpose::Shared | Purpose::Readback | Purpose::Staging => "copies",
+        }
+    }
 }
 
 /// An allocation in a ledger, while it lives.
@@ -54,7 +69,9 @@ impl Drop for Entry {
 #[derive(Clone)]
 pub(crate) struct Buffer {
     pub vk: Arc<vulkano::buffer::Buffer>,
-    _entry: Arc<Entry>,
+    _entry: Option<Arc<Entry>>,
+    /// Pages that it lies over; dropped after it.
+    _pages: Option<Arc<Imported>>,
     bytes: u64,
     address: u64,
     mapped: bool,
@@ -74,7 +91,7 @@ impl Buffer {
             | BufferUsage::SHADER_DEVICE_ADDRESS
             | BufferUsage::TRANSFER_SRC
             | BufferUsage::TRANSFER_DST;
-        let info = BufferCreateInfo { size: bytes, usage, ..Default::default() };
+        let info = BufferCreateInfo { size: bytes, usage, sharing: device.sharing(purpose), ..Default::default() };
         let raw = RawBuffer::new(vk.clone(), info).map_err(|e| Error::vulkan(&doing, e))?;
         let needs = *raw.memory_requirements();
         let memory = allocate(device, &needs, purpose, &doing)?;
@@ -82,8 +99,23 @@ impl Buffer {
         let entry = Entry::new(device, needs.layout.size());
         let buffer =
             raw.bind_memory(ResourceMemory::new_dedicated(memory)).map_err(|(e, _, _)| Error::vulkan(&doing, e))?;
-        let address = buffer.device_address().map_err(|e| Error::new(Kind::Other, format!("{doing}: {e}")))?.get();
-        Ok(Buffer { vk: Arc::new(buffer), _entry: entry, bytes, address, mapped })
+        Ok(Buffer { mapped, ..Buffer::of(buffer, bytes, Some(entry), None)? })
+    }
+
+    /// A buffer over pages that are there already; they count as nobody's allocation.
+    pub fn over(buffer: vulkano::buffer::Buffer, bytes: u64, pages: Arc<Imported>) -> Result<Buffer> {
+        Buffer::of(buffer, bytes, None, Some(pages))
+    }
+
+    fn of(
+        buffer: vulkano::buffer::Buffer,
+        bytes: u64,
+        entry: Option<Arc<Entry>>,
+        pages: Option<Arc<Imported>>,
+    ) -> Result<Buffer> {
+        let none = |e| Error::new(Kind::Other, format!("the address of a buffer: {e}"));
+        let address = buffer.device_address().map_err(none)?.get();
+        Ok(Buffer { vk: Arc::new(buffer), _entry: entry, _pages: pages, bytes, address, mapped: false })
     }
 
     pub fn bytes(&self) -> u64 {
@@ -152,10 +184,10 @@ fn allocate(device: &Device, needs: &MemoryRequirements, purpose: Purpose, doing
 }
 
 /// The first memory type that has what the purpose must have, with as many of its wishes as can be.
-fn memory_type(physical: &PhysicalDevice, allowed: u32, purpose: Purpose) -> Option<u32> {
+pub(crate) fn memory_type(physical: &PhysicalDevice, allowed: u32, purpose: Purpose) -> Option<u32> {
     let host = Flags::HOST_VISIBLE | Flags::HOST_COHERENT;
     let (must, wishes, unwanted) = match purpose {
-        Purpose::Device => (Flags::empty(), Flags::DEVICE_LOCAL, Flags::HOST_VISIBLE),
+        Purpose::Device | Purpose::Ring => (Flags::empty(), Flags::DEVICE_LOCAL, Flags::HOST_VISIBLE),
         Purpose::Shared => (host, Flags::DEVICE_LOCAL, Flags::HOST_CACHED),
         Purpose::Readback => (host, Flags::HOST_CACHED, Flags::DEVICE_LOCAL),
         Purpose::Staging | Purpose::Host => (host, Flags::empty(), Flags::DEVICE_LOCAL),
@@ -173,7 +205,7 @@ fn memory_type(physical: &PhysicalDevice, allowed: u32, purpose: Purpose) -> Opt
 /// A range of one of several buffers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Region {
-    pub slab: usize,
+    pub segment: usize,
     pub offset: u64,
     pub bytes: u64,
 }
@@ -181,26 +213,26 @@ pub(crate) struct Region {
 /// Alignment of everything that a kernel is given the address of.
 pub(crate) const ALIGN: u64 = 256;
 
-/// Regions for `sizes`, in order, and the byte size of each slab; a region never spans two slabs. `guard` bytes stay free on
-/// both sides of each region. Fails with the index of an item that no slab can hold.
-pub(crate) fn place(sizes: &[u64], guard: u64, max_slab: u64) -> std::result::Result<(Vec<Region>, Vec<u64>), usize> {
+/// Regions for `sizes`, in order, and the byte size of each segment; a region never spans two segments. `guard` bytes stay free on
+/// both sides of each region. Fails with the index of an item that no segment can hold.
+pub(crate) fn place(sizes: &[u64], guard: u64, most: u64) -> std::result::Result<(Vec<Region>, Vec<u64>), usize> {
     let guard = guard.next_multiple_of(ALIGN);
-    let max_slab = max_slab / ALIGN * ALIGN;
+    let most = most / ALIGN * ALIGN;
     let mut regions = Vec::with_capacity(sizes.len());
-    let mut slabs: Vec<u64> = Vec::new();
+    let mut segments: Vec<u64> = Vec::new();
     for (i, &bytes) in sizes.iter().enumerate() {
         let span = bytes.max(4).checked_next_multiple_of(ALIGN).and_then(|b| b.checked_add(2 * guard)).ok_or(i)?;
-        if span > max_slab {
+        if span > most {
             return Err(i);
         }
-        match slabs.last_mut() {
-            Some(used) if *used + span <= max_slab => *used += span,
-            _ => slabs.push(span),
+        match segments.last_mut() {
+            Some(used) if *used + span <= most => *used += span,
+            _ => segments.push(span),
         }
-        let slab = slabs.len() - 1;
-        regions.push(Region { slab, offset: slabs[slab] - span + guard, bytes });
+        let segment = segments.len() - 1;
+        regions.push(Region { segment, offset: segments[segment] - span + guard, bytes });
     }
-    Ok((regions, slabs))
+    Ok((regions, segments))
 }
 
 /// Bytes for readers: `1.5 GiB`.
@@ -220,21 +252,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn regions_are_aligned_apart_and_never_span_two_slabs() {
-        let (regions, slabs) = place(&[100, 256, 1, 700], 0, 1024).unwrap();
-        assert_eq!(slabs, [768, 768]);
-        let at: Vec<_> = regions.iter().map(|r| (r.slab, r.offset)).collect();
+    fn regions_are_aligned_apart_and_never_span_two_segments() {
+        let (regions, segments) = place(&[100, 256, 1, 700], 0, 1024).unwrap();
+        assert_eq!(segments, [768, 768]);
+        let at: Vec<_> = regions.iter().map(|r| (r.segment, r.offset)).collect();
         assert_eq!(at, [(0, 0), (0, 256), (0, 512), (1, 0)]);
     }
 
     #[test]
     fn guards_stand_on_both_sides() {
-        let (regions, slabs) = place(&[8, 8], 256, 1 << 20).unwrap();
-        assert_eq!((regions[0].offset, regions[1].offset, slabs[0]), (256, 256 + 768, 1536));
+        let (regions, segments) = place(&[8, 8], 256, 1 << 20).unwrap();
+        assert_eq!((regions[0].offset, regions[1].offset, segments[0]), (256, 256 + 768, 1536));
     }
 
     #[test]
-    fn an_item_larger_than_a_slab_is_named() {
+    fn an_item_larger_than_a_segment_is_named() {
         assert_eq!(place(&[10, 2000], 0, 1024), Err(1));
         assert_eq!(place(&[u64::MAX - 3], 0, 1024), Err(0));
     }

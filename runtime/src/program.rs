@@ -103,6 +103,13 @@ pub enum Elem {
     Q8,
 }
 
+impl Kernel {
+    /// It reads the rows of a weight that its indices name, and no others.
+    pub fn looks_up(&self) -> bool {
+        self.source.starts_with("gather")
+    }
+}
+
 impl Port {
     /// Bytes of the buffer on the device.
     pub fn bytes(&self) -> u64 {

@@ -1,14 +1,18 @@
-//! Recording. In: a bucket of a checked program and the addresses of everything. Out: one replayable command buffer. Promise:
-//! the dispatches of the program in their order, with its barriers and no other work.
+//! Recording. In: a bucket of a checked program and the addresses of everything. Out: replayable command buffers, one for all that stays
+//! on the device. Promise: the dispatches of the program in their order, with its barriers and no other work.
 
 use crate::check::column;
 use crate::commands::{Recorded, Scope, Tape};
+use crate::conveyor::Load;
 use crate::device::Device;
 use crate::error::{Error, Kind, Result};
+use crate::holding::Holding;
 pub use crate::program::Part;
 use crate::program::{Arg, Bucket, Program};
+use crate::residency::{Moves, Stage, Uses};
 use crate::spirv;
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::sync::Arc;
 use vulkano::pipeline::layout::{PipelineLayoutCreateInfo, PushConstantRange};
 use vulkano::pipeline::{
@@ -58,7 +62,7 @@ pub struct RecordOptions {
 
 /// Addresses of everything that an [`Arg`] can mean in one bucket.
 pub(crate) struct Addresses<'a> {
-    pub weights: &'a [u64],
+    pub holding: &'a Holding,
     pub states: &'a [u64],
     pub inputs: &'a [u64],
     pub outputs: &'a [u64],
@@ -71,10 +75,14 @@ pub(crate) struct Addresses<'a> {
 }
 
 impl Addresses<'_> {
-    fn of(&self, arg: Arg) -> Result<u64> {
+    /// `loaded` are the weights in the ring; a lookup reads its rows where the weights live.
+    fn of(&self, arg: Arg, loaded: &HashMap<usize, u64>, lookup: bool) -> Result<u64> {
         let at = |list: &[u64], i: u32| list.get(i as usize).copied();
         let found = match arg {
-            Arg::Weight(i) => at(self.weights, i),
+            Arg::Weight(i) => match loaded.get(&(i as usize)) {
+                Some(&address) if !lookup => Some(address),
+                _ => self.holding.address(i as usize),
+            },
             Arg::State(i) => at(self.states, i),
             Arg::Input(i) => at(self.inputs, i),
             Arg::Output(i) => at(self.outputs, i),
@@ -100,11 +108,17 @@ pub struct Place {
 
 /// A bucket recorded once.
 pub(crate) struct Recording {
-    pub commands: Arc<Recorded>,
+    pub legs: Vec<RecordedLeg>,
     pub places: Vec<Place>,
-    /// Weights that a run reads from host memory.
-    pub in_place_bytes: u64,
+    /// Weights that a run moves.
+    pub moves: Moves,
     pub timestamps: Option<Arc<QueryPool>>,
+}
+
+/// Dispatches that run once a slot of the ring is full, or at once.
+pub(crate) struct RecordedLeg {
+    pub load: Option<Load>,
+    pub commands: Arc<Recorded>,
 }
 
 /// Pipelines with the index of their kernel.
@@ -203,39 +217,82 @@ impl Recorder<'_> {
         let mut places = places(bucket, part);
         places.truncate(self.options.stop_after.unwrap_or(usize::MAX));
         let timestamps = if self.options.timestamps { Some(timestamp_pool(self.device, places.len())?) } else { None };
-        let mut tape = Tape::new(self.device)?;
-        if let Some(pool) = &timestamps {
+        let mut uses = Uses::new(self.program).run(bucket, part);
+        uses.truncate(places.len());
+        let residency = &addresses.holding.residency;
+        let moves = residency.moves_of(self.program, &uses);
+        let mut stages = residency.stages(self.program, &uses);
+        if stages.is_empty() {
+            // A run of nothing is a run too.
+            stages.push(Stage { dispatches: 0..0, slot: 0, load: Vec::new() });
+        }
+        let run = Run { recorder: self, bucket, places: &places, addresses, timestamps: &timestamps };
+        let legs = stages.iter().map(|stage| run.leg(stage)).collect::<Result<_>>()?;
+        Ok(Recording { legs, places, moves, timestamps })
+    }
+}
+
+/// A run being recorded.
+struct Run<'a> {
+    recorder: &'a Recorder<'a>,
+    bucket: &'a Bucket,
+    places: &'a [Place],
+    addresses: &'a Addresses<'a>,
+    timestamps: &'a Option<Arc<QueryPool>>,
+}
+
+impl Run<'_> {
+    fn leg(&self, stage: &Stage) -> Result<RecordedLeg> {
+        let holding = self.addresses.holding;
+        let (load, loaded) = (holding.load(stage)?, holding.loaded(stage));
+        let mut tape = Tape::new(self.recorder.device)?;
+        let begins = stage.dispatches.start == 0;
+        if let (Some(pool), true) = (self.timestamps, begins) {
             tape.reset_timestamps(pool);
         }
-        // What the last submission, or the last replay in this one, wrote.
+        // What the last submission, the last replay or leg in this one, or the copy wrote.
         tape.barrier(Scope::All, Scope::Compute);
-        if let Some(pool) = &timestamps {
+        if let (Some(pool), true) = (self.timestamps, begins) {
             tape.timestamp(pool, 0);
         }
         let mut bound = None;
-        for (i, place) in places.iter().enumerate() {
-            let block = &bucket.blocks[place.block as usize];
-            let dispatch = &block.dispatches[place.dispatch as usize];
-            if i > 0 && (dispatch.barrier || self.options.full_barriers) {
-                tape.barrier(Scope::Compute, Scope::Compute);
-            }
-            if bound != Some(dispatch.kernel) {
-                tape.bind(&self.pipelines.kernels[dispatch.kernel as usize]);
-                bound = Some(dispatch.kernel);
-            }
-            let row = &block.table[place.repetition as usize];
-            let of = |&arg: &Arg| addresses.of(column(arg, row)?);
-            let args: Result<Vec<u64>> = dispatch.args.iter().map(of).collect();
-            let args = args.map_err(|e| {
-                e.at(format!("{}: {}", self.program.kernels[dispatch.kernel as usize].name, dispatch.note))
-            })?;
-            tape.push(&self.pipelines.layout, &args);
-            tape.dispatch(dispatch.grid);
-            if let Some(pool) = &timestamps {
-                tape.timestamp(pool, i as u32 + 1);
-            }
+        for i in stage.dispatches.clone() {
+            let barrier = i > stage.dispatches.start;
+            self.dispatch(&mut tape, i, barrier, &mut bound, &loaded)?;
         }
-        Ok(Recording { commands: tape.end()?, places, in_place_bytes: 0, timestamps })
+        let load = load.map(|copy| Load { copy, slot: stage.slot });
+        Ok(RecordedLeg { load, commands: tape.end()? })
+    }
+
+    fn dispatch(
+        &self,
+        tape: &mut Tape,
+        index: usize,
+        barrier: bool,
+        bound: &mut Option<u32>,
+        loaded: &HashMap<usize, u64>,
+    ) -> Result<()> {
+        let (place, Recorder { program, pipelines, options, .. }) = (&self.places[index], self.recorder);
+        let block = &self.bucket.blocks[place.block as usize];
+        let dispatch = &block.dispatches[place.dispatch as usize];
+        let kernel = &program.kernels[dispatch.kernel as usize];
+        if barrier && (dispatch.barrier || options.full_barriers) {
+            tape.barrier(Scope::Compute, Scope::Compute);
+        }
+        if *bound != Some(dispatch.kernel) {
+            tape.bind(&pipelines.kernels[dispatch.kernel as usize]);
+            *bound = Some(dispatch.kernel);
+        }
+        let row = &block.table[place.repetition as usize];
+        let of = |&arg: &Arg| self.addresses.of(column(arg, row)?, loaded, kernel.looks_up());
+        let args: Result<Vec<u64>> = dispatch.args.iter().map(of).collect();
+        let args = args.map_err(|e| e.at(format!("{}: {}", kernel.name, dispatch.note)))?;
+        tape.push(&pipelines.layout, &args);
+        tape.dispatch(dispatch.grid);
+        if let Some(pool) = self.timestamps {
+            tape.timestamp(pool, index as u32 + 1);
+        }
+        Ok(())
     }
 }
 

@@ -1,15 +1,20 @@
-//! Where weights live. In: a program, a budget of device memory, a way for the rest. Out: a home for every tensor, and what runs then
-//! move. Promise: no device is asked, resident tensors never take more than the budget, and what `info` predicts is what an engine does.
+//! Where weights live. In: a program, a budget of device memory, a way for the rest. Out: a home for every tensor, the ring's size, and
+//! what runs then move. Promise: no device is asked, resident tensors never take more than the budget, and what is predicted is what an
+//! engine does.
 
+mod bytes;
+mod cut;
 #[cfg(test)]
 mod tests;
 mod uses;
 
+use crate::device::Limits;
 use crate::error::{Error, Kind, Result};
-use crate::memory::ALIGN;
+use crate::memory::{ALIGN, human};
 use crate::program::{Bucket, Part, Program};
-use std::str::FromStr;
-pub(crate) use uses::Uses;
+pub use bytes::Bytes;
+pub(crate) use cut::{Stage, cut};
+pub(crate) use uses::{Use, Uses};
 
 /// Where a tensor's bytes are while the program runs.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -18,7 +23,7 @@ pub enum Home {
     Resident,
     /// In host memory, where kernels read it in place.
     Mapped,
-    /// In host memory, copied to the device for each run that uses it.
+    /// In host memory, copied to the device for each run that uses it. Rows that are looked up are read in place.
     Streamed,
 }
 
@@ -35,7 +40,7 @@ impl Home {
 /// What becomes of weights that the budget leaves out.
 #[derive(clap::ValueEnum, Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Offload {
-    /// What is predicted to be faster.
+    /// What is predicted to be faster (docs/offload.md).
     #[default]
     Auto,
     /// Kernels read them in place.
@@ -44,48 +49,27 @@ pub enum Offload {
     Stream,
 }
 
-/// A number of bytes as people write it: `0`, `1073741824`, `512M`, `6G`, `1.5G`. K, M, G and T are powers of 1,024.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Bytes(pub u64);
-
-impl FromStr for Bytes {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Bytes, String> {
-        let bad = || format!("'{text}' is no number of bytes; write 0, 512M or 6G");
-        let trimmed = text.trim().trim_end_matches(['B', 'b']).trim_end_matches('i');
-        let (digits, shift) = match trimmed.char_indices().last() {
-            Some((at, unit)) if unit.is_ascii_alphabetic() => {
-                let shift = match unit.to_ascii_uppercase() {
-                    'K' => 10,
-                    'M' => 20,
-                    'G' => 30,
-                    'T' => 40,
-                    _ => return Err(bad()),
-                };
-                (&trimmed[..at], shift)
-            }
-            _ => (trimmed, 0),
-        };
-        if let Ok(whole) = digits.parse::<u64>() {
-            return whole
-                .checked_mul(1 << shift)
-                .map(Bytes)
-                .ok_or_else(|| format!("'{text}' is more than 64 bits hold"));
-        }
-        let plain = digits.bytes().all(|b| b.is_ascii_digit() || b == b'.');
-        match digits.parse::<f64>() {
-            Ok(part) if plain && shift > 0 && part < 1e6 => Ok(Bytes((part * (1u64 << shift) as f64) as u64)),
-            _ => Err(bad()),
-        }
-    }
+/// What `--gpu-budget` and `--offload` ask for; the default keeps everything on the device.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Wish {
+    /// Bytes of weights that may lie in device memory; none is all of them.
+    pub budget: Option<u64>,
+    /// What becomes of the others.
+    pub offload: Offload,
 }
+
+/// Of a slot of the ring, unless one dispatch needs more: long enough a copy that starting it costs nothing.
+const SLOT_BYTES: u64 = 64 << 20;
+/// Slots of the ring: one is filled while another is read.
+pub(crate) const SLOTS: usize = 2;
 
 /// A home for every tensor of a program.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Residency {
     pub homes: Vec<Home>,
     pub budget: Option<u64>,
+    /// Bytes of a slot of the ring; zero where nothing is streamed.
+    pub slot_bytes: u64,
 }
 
 /// Sizes by home.
@@ -96,28 +80,106 @@ pub struct Standing {
     pub streamed_bytes: u64,
 }
 
+/// What a run moves between host and device for its weights.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Moves {
+    /// Read by kernels in host memory, each byte counted once a dispatch.
+    pub in_place_bytes: u64,
+    /// Copied into the ring.
+    pub copied_bytes: u64,
+}
+
+impl Moves {
+    pub fn bytes(&self) -> u64 {
+        self.in_place_bytes + self.copied_bytes
+    }
+}
+
 impl Residency {
     /// Everything on the device.
     pub fn resident(program: &Program) -> Residency {
-        Residency { homes: vec![Home::Resident; program.tensors.len()], budget: None }
+        Residency { homes: vec![Home::Resident; program.tensors.len()], budget: None, slot_bytes: 0 }
     }
 
-    /// Tensors in order of first use become resident while they fit what is left of the budget; the rest goes as `offload` says.
-    pub fn plan(program: &Program, budget: Option<u64>, offload: Offload) -> Result<Residency> {
-        let Some(budget) = budget else { return Ok(Residency::resident(program)) };
-        if offload == Offload::Stream {
-            return Err(Error::new(Kind::Usage, "weights cannot be streamed yet").hint("use --offload read"));
-        }
-        let mut homes = vec![Home::Mapped; program.tensors.len()];
+    /// Tensors in order of first use become resident while they fit what is left of the budget; the rest goes as the wish says.
+    pub fn plan(program: &Program, wish: Wish, limits: &Limits) -> Result<Residency> {
+        let Some(budget) = wish.budget else { return Ok(Residency::resident(program)) };
+        let uses = Uses::new(program);
+        let mut homes = uses.homes_beyond(wish.offload, limits);
         let mut left = budget;
-        for tensor in Uses::new(program).order() {
+        for tensor in uses.order() {
             let takes = device_bytes(program.tensors[tensor].bytes);
             if takes <= left {
                 left -= takes;
                 homes[tensor] = Home::Resident;
             }
         }
-        Ok(Residency { homes, budget: Some(budget) })
+        let mut planned = Residency { homes, budget: Some(budget), slot_bytes: 0 };
+        planned.slot_bytes = planned.slot(program);
+        if planned.slot_bytes > limits.max_buffer_bytes {
+            let (slot, most) = (human(planned.slot_bytes), human(limits.max_buffer_bytes));
+            let what = format!("a dispatch reads {slot} of weights that are to be streamed, a buffer takes {most}");
+            return Err(Error::new(Kind::Unfit, what).hint("use --offload read"));
+        }
+        Ok(planned)
+    }
+
+    /// What a slot must hold: the streamed weights of any dispatch, and where that is little, enough for copies to be worth starting.
+    fn slot(&self, program: &Program) -> u64 {
+        let uses = Uses::new(program);
+        let (mut largest, mut run_bytes) = (0, 0);
+        for run in runs(program).map(|(bucket, part)| uses.run(bucket, part)) {
+            let sets: Vec<u64> = run.iter().map(|dispatch| self.set_bytes(program, dispatch)).collect();
+            largest = largest.max(sets.iter().copied().max().unwrap_or(0));
+            run_bytes = run_bytes.max(sets.iter().sum());
+        }
+        largest.max(SLOT_BYTES.min(run_bytes.div_ceil(4).next_multiple_of(ALIGN)))
+    }
+
+    /// What the streamed weights of a dispatch take of a slot.
+    fn set_bytes(&self, program: &Program, dispatch: &[Use]) -> u64 {
+        let mut tensors: Vec<usize> = dispatch.iter().filter(|u| self.is_copied(u)).map(|u| u.tensor).collect();
+        tensors.sort_unstable();
+        tensors.dedup();
+        tensors.iter().map(|&t| device_bytes(program.tensors[t].bytes)).sum()
+    }
+
+    fn is_copied(&self, u: &Use) -> bool {
+        !u.lookup && self.homes[u.tensor] == Home::Streamed
+    }
+
+    fn is_read_in_place(&self, u: &Use) -> bool {
+        match self.homes[u.tensor] {
+            Home::Resident => false,
+            Home::Mapped => true,
+            Home::Streamed => u.lookup,
+        }
+    }
+
+    /// The stages of a run, each with what is copied before it.
+    pub(crate) fn stages(&self, program: &Program, run: &[Vec<Use>]) -> Vec<Stage> {
+        let sets: Vec<Vec<usize>> = run
+            .iter()
+            .map(|dispatch| dispatch.iter().filter(|u| self.is_copied(u)).map(|u| u.tensor).collect())
+            .collect();
+        cut(&sets, self.slot_bytes, &|t| device_bytes(program.tensors[t].bytes))
+    }
+
+    /// What a run moves.
+    pub fn moves(&self, program: &Program, bucket: &Bucket, part: Part) -> Moves {
+        self.moves_of(program, &Uses::new(program).run(bucket, part))
+    }
+
+    pub(crate) fn moves_of(&self, program: &Program, run: &[Vec<Use>]) -> Moves {
+        let in_place = run.iter().flatten().filter(|u| self.is_read_in_place(u));
+        let stages = self.stages(program, run);
+        let copied = stages.iter().flat_map(|s| &s.load).map(|&(t, _)| program.tensors[t].bytes);
+        Moves { in_place_bytes: in_place.map(|u| u.bytes).sum(), copied_bytes: copied.sum() }
+    }
+
+    /// Device memory of the ring, which stands beside the budget.
+    pub fn ring_bytes(&self) -> u64 {
+        self.slot_bytes * SLOTS as u64
     }
 
     /// Bytes of the program's tensors by home.
@@ -133,13 +195,6 @@ impl Residency {
         }
     }
 
-    /// Bytes that the kernels of a run read from host memory.
-    pub(crate) fn in_place_bytes(&self, program: &Program, bucket: &Bucket, part: Part) -> u64 {
-        let uses = Uses::new(program).run(bucket, part);
-        let mapped = uses.iter().flatten().filter(|u| self.homes.get(u.tensor) == Some(&Home::Mapped));
-        mapped.map(|u| u.bytes).sum()
-    }
-
     /// How far what is resident goes beyond the budget: nothing, ever.
     pub fn over_budget_bytes(&self, program: &Program) -> u64 {
         let Some(budget) = self.budget else { return 0 };
@@ -148,7 +203,12 @@ impl Residency {
     }
 }
 
-/// What a tensor takes of a budget: its bytes and those that alignment costs.
+/// Every run that an engine can record.
+fn runs(program: &Program) -> impl Iterator<Item = (&Bucket, Part)> {
+    program.buckets.iter().flat_map(|b| [Part::Body, Part::Whole, Part::Drawn].map(|part| (b, part)))
+}
+
+/// What a tensor takes of a budget or a slot: its bytes and those that alignment costs.
 pub fn device_bytes(bytes: u64) -> u64 {
     bytes.max(4).next_multiple_of(ALIGN)
 }

@@ -1,7 +1,6 @@
 //! The token loop. In: token ids, pixels. Out: sampled tokens, a submission's worth at a time, or logits. Promise: between prompt and
 //! answer nothing but token ids crosses the bus, and rows of pictures and of the cache that are right already are not computed again.
 
-use crate::commands::Ticket;
 use crate::engine::{Counters, Engine, Run};
 use crate::error::{Error, Kind, Result};
 use crate::generator::Generator;
@@ -11,6 +10,7 @@ use crate::program::{Decoder, Pictures, Port};
 use crate::recorder::Part;
 use crate::sampling::Sampling;
 use crate::step::{Done, MAX_STOPS, RING, Step};
+use crate::submit::Ticket;
 use std::collections::VecDeque;
 use std::ops::Range;
 

@@ -1,10 +1,11 @@
 //! Copies between host and device. In: bytes and buffers. Out: the same bytes on the other side. Promise: through staging buffers of a
 //! fixed size, so that no copy needs as much host memory as what it copies.
 
-use crate::commands::{self, Scope, Tape, Ticket};
+use crate::commands::{Scope, Tape};
 use crate::device::Device;
 use crate::error::Result;
 use crate::memory::{Buffer, Purpose};
+use crate::submit::{Ticket, submit};
 
 /// Of each staging buffer at most; a small copy takes a small one, since allocating takes longer than copying.
 const STAGING_BYTES: u64 = 32 << 20;
@@ -83,7 +84,7 @@ impl<'a> Uploader<'a> {
             tape.copy(&self.staging[self.current], from, &target, to, bytes);
         }
         tape.barrier(Scope::All, Scope::All);
-        self.in_flight[self.current] = Some(commands::submit(self.device, &[tape.end()?])?);
+        self.in_flight[self.current] = Some(submit(self.device, &[tape.end()?])?);
         self.current ^= 1;
         self.filled = 0;
         Ok(())
@@ -109,7 +110,7 @@ pub(crate) fn download(device: &Device, source: &Buffer, offset: u64, out: &mut 
         tape.barrier(Scope::All, Scope::All);
         tape.copy(source, at, &landing, 0, bytes);
         tape.barrier(Scope::All, Scope::Host);
-        commands::submit(device, &[tape.end()?])?.wait()?;
+        submit(device, &[tape.end()?])?.wait()?;
         landing.read(0, piece)?;
         at += bytes;
     }

@@ -216,6 +216,7 @@ mod tests {
             max_invocations: 256,
             matrix: false,
             tick_ns: 1.0,
+            ..Limits::default()
         }
     }
 

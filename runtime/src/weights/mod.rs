@@ -14,6 +14,7 @@ pub use pool::{Entry, Index, Pool};
 pub use write::PoolWriter;
 
 use crate::error::{Error, Kind, Result};
+use crate::pages::Pages;
 use crate::program::Program;
 use std::path::Path;
 
@@ -62,6 +63,14 @@ impl WeightSource {
             return Err(Error::new(Kind::Weights, what).hint("give --weights FILE or --weights synthetic:SEED"));
         }
         Pool::open(Path::new(&beside)).map(|p| WeightSource::Pool(Box::new(p)))
+    }
+
+    /// The pages that hold the weights as kernels take them, where there are such.
+    pub(crate) fn pages(&self) -> Option<Pages> {
+        match self {
+            WeightSource::Pool(pool) => Some(pool.pages()),
+            WeightSource::Synthetic(_) | WeightSource::Bytes(_) => None,
+        }
     }
 
     /// Whether [`WeightSource::check`] reads every byte.

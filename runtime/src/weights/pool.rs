@@ -4,11 +4,14 @@
 
 use super::image;
 use crate::error::{Error, Kind, Result};
+use crate::pages::Pages;
 use crate::program::{PLAN_DIGITS, Program};
 use memmap2::{Mmap, MmapOptions};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
+use std::ops::Range;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 pub const MAGIC: &[u8; 8] = b"ONXCPOOL";
@@ -44,7 +47,7 @@ pub struct Index {
 
 /// A mapped pool whose index has been read and found whole.
 pub struct Pool {
-    map: Mmap,
+    map: Arc<Mmap>,
     index: Index,
     graph: String,
     data: usize,
@@ -94,7 +97,7 @@ impl Pool {
             return Err(refuse(origin, "the pool is not the one that was appended"));
         }
         let Head { index, graph, data, .. } = head;
-        let pool = Pool { map, index, graph, data, origin: origin.to_string(), other_content: false };
+        let pool = Pool { map: Arc::new(map), index, graph, data, origin: origin.to_string(), other_content: false };
         pool.whole(bytes)?;
         Ok(pool)
     }
@@ -133,11 +136,18 @@ impl Pool {
 
     /// The bytes of tensor `i`; empty when there is none.
     pub fn bytes(&self, i: usize) -> &[u8] {
-        let range = self.index.tensors.get(i).map(|t| {
-            let start = self.data + t.offset as usize;
-            start..start + t.bytes as usize
-        });
+        let range = self.index.tensors.get(i).map(|t| self.range(t));
         range.and_then(|r| self.map.get(r)).unwrap_or(&[])
+    }
+
+    fn range(&self, tensor: &Entry) -> Range<usize> {
+        let start = self.data + tensor.offset as usize;
+        start..start + tensor.bytes as usize
+    }
+
+    /// The mapping, and where in it the tensors lie.
+    pub(crate) fn pages(&self) -> Pages {
+        Pages { map: self.map.clone(), tensors: self.index.tensors.iter().map(|t| self.range(t)).collect() }
     }
 
     /// Lets other weights than those the program was compiled with pass [`Pool::fits`], where the plan is the same.

@@ -1,6 +1,8 @@
 //! Speed. In: a session and the lengths to measure. Out: rows of tokens a second, in the manner of llama-bench. Promise: one
 //! unmeasured run before each row, and median, least and most of the measured ones beside it.
 
+pub mod steady;
+
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -235,27 +237,31 @@ pub fn print(head: &Head, rows: &[Row], table: Table) -> String {
         let first = [head.model, head.precision, head.device, &row.test].map(str::to_owned);
         first.into_iter().chain(row.cells()).collect()
     };
-    let lines: Vec<String> = match table {
-        Table::Md => {
-            let line = |cells: &[String]| format!("| {} |", cells.join(" | "));
-            let rule = (0..COLUMNS.len()).map(|i| if i < 4 { "---" } else { "---:" }).collect::<Vec<_>>().join("|");
-            let top = [format!("| {} |", COLUMNS.join(" | ")), format!("|{rule}|")];
-            top.into_iter().chain(rows.iter().map(|r| line(&cells(r)))).collect()
-        }
-        Table::Csv => {
-            let quoted = |cell: &String| {
-                if cell.contains([',', '"', '\n']) {
-                    format!("\"{}\"", cell.replace('"', "\"\""))
-                } else {
-                    cell.clone()
-                }
-            };
-            let line = |row: &Row| cells(row).iter().map(quoted).collect::<Vec<_>>().join(",");
-            std::iter::once(COLUMNS.join(",")).chain(rows.iter().map(line)).collect()
-        }
-        Table::Json => vec![Value::Array(rows.iter().map(|r| r.json(head)).collect()).to_string()],
+    let json = rows.iter().map(|r| r.json(head));
+    let rows = rows.iter().map(cells);
+    let top = COLUMNS.map(str::to_owned).to_vec();
+    match table {
+        Table::Md => md(4, std::iter::once(top).chain(rows)),
+        Table::Csv => csv(std::iter::once(top).chain(rows)),
+        Table::Json => Value::Array(json.collect()).to_string(),
+    }
+}
+
+/// Lines of Markdown, the first a title; all but the first `texts` columns are numbers.
+fn md(texts: usize, mut lines: impl Iterator<Item = Vec<String>>) -> String {
+    let line = |cells: Vec<String>| format!("| {} |", cells.join(" | "));
+    let title = lines.next().unwrap_or_default();
+    let rule = (0..title.len()).map(|i| if i < texts { "---" } else { "---:" }).collect::<Vec<_>>().join("|");
+    let top = [line(title), format!("|{rule}|")];
+    top.into_iter().chain(lines.map(line)).collect::<Vec<_>>().join("\n")
+}
+
+fn csv(lines: impl Iterator<Item = Vec<String>>) -> String {
+    let quoted = |cell: String| {
+        if cell.contains([',', '"', '\n']) { format!("\"{}\"", cell.replace('"', "\"\"")) } else { cell }
     };
-    lines.join("\n")
+    let line = |cells: Vec<String>| cells.into_iter().map(quoted).collect::<Vec<_>>().join(",");
+    lines.map(line).collect::<Vec<_>>().join("\n")
 }
 
 impl Row {

@@ -74,6 +74,32 @@ pub struct Extent {
     pub home: Home,
 }
 
+impl Counters {
+    /// What came since `before`; sizes as they are now.
+    pub fn since(&self, before: &Counters) -> Counters {
+        self.sums(before, u64::wrapping_sub)
+    }
+
+    /// Two stretches together, the later one's sizes.
+    pub fn and(&self, before: &Counters) -> Counters {
+        self.sums(before, u64::wrapping_add)
+    }
+
+    fn sums(&self, other: &Counters, of: fn(u64, u64) -> u64) -> Counters {
+        Counters {
+            submissions: of(self.submissions, other.submissions),
+            replays: of(self.replays, other.replays),
+            records: of(self.records, other.records),
+            dispatches: of(self.dispatches, other.dispatches),
+            to_device_bytes: of(self.to_device_bytes, other.to_device_bytes),
+            to_host_bytes: of(self.to_host_bytes, other.to_host_bytes),
+            read_in_place_bytes: of(self.read_in_place_bytes, other.read_in_place_bytes),
+            copied_in_bytes: of(self.copied_in_bytes, other.copied_in_bytes),
+            ..*self
+        }
+    }
+}
+
 /// Called while weights are checked and uploaded: bytes done, bytes to do in all.
 pub type Progress<'a> = &'a mut dyn FnMut(u64, u64);
 

@@ -20,6 +20,9 @@ pub trait Generator {
         Err(Error::usage("this model takes no pictures"))
     }
 
+    /// Lets nothing be kept for the prompt that comes next.
+    fn forget(&mut self) {}
+
     /// What crossed the bus so far.
     fn counters(&self) -> Counters {
         Counters::default()
@@ -37,6 +40,10 @@ impl<G: Generator + ?Sized> Generator for &mut G {
 
     fn show(&mut self, slot: u32, pixels: &[f32]) -> Result<()> {
         (**self).show(slot, pixels)
+    }
+
+    fn forget(&mut self) {
+        (**self).forget()
     }
 
     fn counters(&self) -> Counters {

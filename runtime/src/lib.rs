@@ -1,13 +1,14 @@
 //! The runtime that every model executable links. It knows Vulkan, tokens and files; it knows no model.
 //! Read in this order: `program` (what it runs), `step`, `model`; `device`, `matrix`, `ledger`, `memory`, `layout`, `weights`; `check`,
 //! `spirv`, `commands`, `transfer`, `recorder`, `engine`; `array`, `raw`, `npz`; `sampling`, `generator`, `session`, `text`, `picture`; what measures
-//! and compares: `bench`, `cost`, `host`, `profile`, `verify`, `verify_rows`, `ppl`; and `cli` on top.
+//! and compares: `audit`, `bench`, `cost`, `host`, `profile`, `verify`, `verify_rows`, `ppl`; and `cli` on top.
 
 #![deny(unsafe_code)]
 #![warn(clippy::unwrap_used, clippy::expect_used, clippy::undocumented_unsafe_blocks, clippy::print_stdout)]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
 
 pub mod array;
+pub mod audit;
 pub mod bench;
 pub mod check;
 pub mod cli;

@@ -140,10 +140,7 @@ impl Pipelines {
             let what = format!("{} kernels and {} SPIR-V modules", program.kernels.len(), code.len());
             return Err(Error::new(Kind::Program, what));
         }
-        let range = PushConstantRange { stages: ShaderStages::COMPUTE, offset: 0, size: 128 };
-        let info = PipelineLayoutCreateInfo { push_constant_ranges: vec![range], ..Default::default() };
-        let layout =
-            PipelineLayout::new(device.inner.vk.clone(), info).map_err(|e| Error::vulkan("pipeline layout", e))?;
+        let layout = pipeline_layout(device)?;
         let one = |i: usize| {
             pipeline(device, &layout, code[i].form(matrix))
                 .map_err(|e| e.at(format!("kernel '{}'", program.kernels[i].name)))
@@ -162,7 +159,14 @@ impl Pipelines {
     }
 }
 
-fn pipeline(device: &Device, layout: &Arc<PipelineLayout>, code: &Code) -> Result<Arc<ComputePipeline>> {
+/// The layout of every kernel: addresses as push constants.
+pub(crate) fn pipeline_layout(device: &Device) -> Result<Arc<PipelineLayout>> {
+    let range = PushConstantRange { stages: ShaderStages::COMPUTE, offset: 0, size: 128 };
+    let info = PipelineLayoutCreateInfo { push_constant_ranges: vec![range], ..Default::default() };
+    PipelineLayout::new(device.inner.vk.clone(), info).map_err(|e| Error::vulkan("pipeline layout", e))
+}
+
+pub(crate) fn pipeline(device: &Device, layout: &Arc<PipelineLayout>, code: &Code) -> Result<Arc<ComputePipeline>> {
     let vk = &device.inner.vk;
     if let Code::Words(words) = code {
         let (needed, found) = (spirv::shared_bytes(words), u64::from(device.limits().shared_bytes));

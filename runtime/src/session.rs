@@ -366,6 +366,10 @@ impl Generator for Session {
         }
     }
 
+    fn forget(&mut self) {
+        self.reset();
+    }
+
     fn counters(&self) -> Counters {
         self.engine.counters()
     }

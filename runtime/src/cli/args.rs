@@ -138,6 +138,12 @@ pub struct Bench {
     /// Measured repetitions of each row; one more runs before, unmeasured
     #[arg(short = 'r', long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     pub repetitions: u32,
+    /// Answers of -n alone, the same prompt each time: all runs must give the same tokens, and counters are told
+    #[arg(long)]
+    pub steady: bool,
+    /// Runs of --steady before those that are measured
+    #[arg(long, value_name = "N", default_value_t = 2, requires = "steady", value_parser = clap::value_parser!(u32).range(1..))]
+    pub warmups: u32,
     /// How to print
     #[arg(short = 'o', long, value_enum, default_value_t = Table::Md)]
     pub output: Table,

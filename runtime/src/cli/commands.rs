@@ -76,10 +76,15 @@ impl Call<'_> {
         let args::Bench { depth, repetitions, .. } = *options;
         let (prompt, generate) = (options.prompt.clone(), options.generate.clone());
         let lengths = bench::Lengths { prompt, generate, depth, repetitions };
-        let mut rows = bench::measure(&mut session, self.setting.program, self.part(), &lengths, &mut told)?;
-        rows.extend(bench::picture(&mut session, repetitions, &mut told)?);
         let model = &self.setting.program.name;
         let head = bench::Head { model, precision: self.model.card.precision, device: &device, memory };
+        if options.steady {
+            let program = self.setting.program;
+            let all = bench::steady::measure(&mut session, program, &lengths, options.warmups, &mut told)?;
+            return out.line(&bench::steady::print(&head, &all, options.output));
+        }
+        let mut rows = bench::measure(&mut session, self.setting.program, self.part(), &lengths, &mut told)?;
+        rows.extend(bench::picture(&mut session, repetitions, &mut told)?);
         out.line(&bench::print(&head, &rows, options.output))
     }
 

@@ -57,10 +57,15 @@ impl Hash64 {
             let word = u32::from_le_bytes([self.rest[0], self.rest[1], self.rest[2], self.rest[3]]);
             self.word(word);
         }
-        let low = self.low.wrapping_add(mix(self.bytes as u32));
-        let high = self.high.wrapping_add(mix((self.bytes >> 32) as u32 ^ HIGH));
-        u64::from(high) << 32 | u64::from(low)
+        finish(self.low, self.high, self.bytes)
     }
+}
+
+/// The hash of `bytes` bytes from the sums over their words.
+pub(crate) fn finish(low: u32, high: u32, bytes: u64) -> u64 {
+    let low = low.wrapping_add(mix(bytes as u32));
+    let high = high.wrapping_add(mix((bytes >> 32) as u32 ^ HIGH));
+    u64::from(high) << 32 | u64::from(low)
 }
 
 /// Hash of one byte string.

@@ -9,6 +9,7 @@ mod synthetic;
 mod tests;
 mod write;
 
+use hash::Hash64;
 pub use image::{IMAGE_ALIGN, append};
 pub use pool::{Entry, Index, Pool};
 pub use write::PoolWriter;
@@ -95,6 +96,34 @@ impl WeightSource {
                 Ok(())
             }
         }
+    }
+
+    /// hash64 of every tensor, in the program's order: a pool's as its index has them, taken when it was packed; of other sources from
+    /// the bytes as they are made, on all cores.
+    pub fn hashes(&self, program: &Program) -> Result<Vec<u64>> {
+        if let WeightSource::Pool(pool) = self {
+            return pool.hashes();
+        }
+        let count = program.tensors.len();
+        let threads = std::thread::available_parallelism().map_or(1, |n| n.get()).min(count.max(1));
+        let one = |i: usize| {
+            let mut hash = Hash64::default();
+            self.read(program, i, &mut |piece| {
+                hash.update(piece);
+                Ok(())
+            })?;
+            Ok(hash.finish())
+        };
+        let parts: Vec<Result<Vec<(usize, u64)>>> = std::thread::scope(|scope| {
+            let one = &one;
+            let work = |t: usize| (t..count).step_by(threads).map(|i| Ok((i, one(i)?))).collect();
+            let handles: Vec<_> = (0..threads).map(|t| scope.spawn(move || work(t))).collect();
+            let crashed = || Err(Error::new(Kind::Other, "a thread that hashes weights panicked"));
+            handles.into_iter().map(|h| h.join().unwrap_or_else(|_| crashed())).collect()
+        });
+        let mut hashes = parts.into_iter().collect::<Result<Vec<_>>>()?.concat();
+        hashes.sort_by_key(|(i, _)| *i);
+        Ok(hashes.into_iter().map(|(_, hash)| hash).collect())
     }
 
     /// Hands the bytes of a tensor to `sink`, in order.

@@ -12,7 +12,7 @@ use std::fs::File;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 pub const MAGIC: &[u8; 8] = b"ONXCPOOL";
 pub const VERSION: u32 = 1;
@@ -53,6 +53,8 @@ pub struct Pool {
     data: usize,
     origin: String,
     other_content: bool,
+    /// All bytes were found to match their hashes.
+    verified: AtomicBool,
 }
 
 pub(super) fn refuse(origin: &str, what: impl std::fmt::Display) -> Error {
@@ -97,7 +99,8 @@ impl Pool {
             return Err(refuse(origin, "the pool is not the one that was appended"));
         }
         let Head { index, graph, data, .. } = head;
-        let pool = Pool { map: Arc::new(map), index, graph, data, origin: origin.to_string(), other_content: false };
+        let (origin, verified) = (origin.to_string(), AtomicBool::new(false));
+        let pool = Pool { map: Arc::new(map), index, graph, data, origin, other_content: false, verified };
         pool.whole(bytes)?;
         Ok(pool)
     }
@@ -122,6 +125,15 @@ impl Pool {
 
     pub fn index(&self) -> &Index {
         &self.index
+    }
+
+    /// hash64 of every tensor, as it was when the pool was packed.
+    pub fn hashes(&self) -> Result<Vec<u64>> {
+        let parse = |t: &Entry| {
+            let damaged = || refuse(&self.origin, format!("tensor '{}' has no hash64: '{}'", t.name, t.hash64));
+            u64::from_str_radix(&t.hash64, 16).map_err(|_| damaged())
+        };
+        self.index.tensors.iter().map(parse).collect()
     }
 
     /// Text of the fused graph that the pool was packed for.
@@ -185,10 +197,15 @@ impl Pool {
         Ok(())
     }
 
-    /// Reads everything and compares with the hashes of the index; `progress` hears of bytes done and in all.
+    /// Reads everything and compares with the hashes of the index; `progress` hears of bytes done and in all. What was right is not
+    /// read again.
     pub fn verify(&self, progress: &mut dyn FnMut(u64, u64)) -> Result<()> {
         let tensors = &self.index.tensors;
         let total: u64 = tensors.iter().map(|t| t.bytes).sum();
+        if self.verified.load(Ordering::Relaxed) {
+            progress(total, total);
+            return Ok(());
+        }
         let (next, done) = (AtomicUsize::new(0), AtomicU64::new(0));
         let bad = |i: usize| blake3::hash(self.bytes(i)).to_hex().as_str() != tensors[i].blake3;
         let work = || {
@@ -214,7 +231,10 @@ impl Pool {
         });
         progress(total, total);
         match first_bad {
-            None => Ok(()),
+            None => {
+                self.verified.store(true, Ordering::Relaxed);
+                Ok(())
+            }
             Some(i) => {
                 let what = format!("tensor '{}' was altered: its bytes do not match its hash", tensors[i].name);
                 Err(refuse(&self.origin, what).hint("copy or pack it again"))

@@ -85,6 +85,30 @@ fn an_altered_byte_is_refused_with_the_tensors_name() {
 }
 
 #[test]
+fn a_pools_hashes_are_those_of_the_packing_and_other_sources_are_hashed_as_they_are_made() {
+    let folder = Folder::new();
+    let path = folder.pool();
+    let packed: Vec<u64> = TENSORS.iter().map(|(_, bytes)| hash::hash64(bytes)).collect();
+    let good = fs::read(&path).unwrap();
+    let at = good.windows(8).position(|w| w == b"abcdefgh").unwrap();
+    let mut bad = good.clone();
+    bad[at] ^= 1;
+    fs::write(&path, &bad).unwrap();
+    let altered = WeightSource::Pool(Box::new(Pool::open(&path).unwrap()));
+    assert_eq!(altered.hashes(&program(TENSORS)).unwrap(), packed);
+    let bytes = WeightSource::Bytes(TENSORS.iter().map(|(_, bytes)| bytes.to_vec()).collect());
+    assert_eq!(bytes.hashes(&program(TENSORS)).unwrap(), packed);
+    let mut made = Vec::new();
+    let source = WeightSource::Synthetic(5);
+    for i in 0..3 {
+        let mut hash = hash::Hash64::default();
+        source.read(&program(TENSORS), i, &mut |piece| Ok(hash.update(piece))).unwrap();
+        made.push(hash.finish());
+    }
+    assert_eq!(source.hashes(&program(TENSORS)).unwrap(), made);
+}
+
+#[test]
 fn a_pool_cut_anywhere_is_refused() {
     let folder = Folder::new();
     let path = folder.pool();

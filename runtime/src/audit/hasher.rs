@@ -115,7 +115,10 @@ impl Hasher {
 
     fn record(&self, tape: &mut Tape, address: u64, piece: Piece, sums: u64) -> Result<()> {
         if address % 16 != 0 {
-            return Err(Error::new(Kind::Program, format!("memory at {address:#x} is no multiple of 16, hash64 cannot")));
+            return Err(Error::new(
+                Kind::Program,
+                format!("memory at {address:#x} is no multiple of 16, hash64 cannot"),
+            ));
         }
         let last = [u64::from(piece.first) | u64::from(piece.words) << 32, u64::from(piece.last_mask)];
         tape.push(&self.layout, &[address + piece.offset, sums, last[0], last[1]]);

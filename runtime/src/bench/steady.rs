@@ -104,7 +104,8 @@ fn agree(runs: &[Answer], warmups: u32) -> Result<()> {
         "run {} of the same prompt gave {have} as token {at}, run 1 gave {want} (the first {warmups} runs are warm-ups)",
         runs.len()
     );
-    let hint = "the weights, the driver or the device are not to be trusted; `residency` tells whether it is the weights";
+    let hint =
+        "the weights, the driver or the device are not to be trusted; `residency` tells whether it is the weights";
     Err(Error::new(Kind::Differs, what).at("bench --steady").hint(hint))
 }
 
@@ -275,7 +276,8 @@ mod tests {
             assert_eq!((error.kind, error.exit_code()), (Kind::Differs, 9));
             let text = error.to_string();
             let prompt = ids(2, 10, 0)[1];
-            let says = format!("bench --steady: run {run} of the same prompt gave 1000 as token 3, run 1 gave {}", prompt + 4);
+            let says =
+                format!("bench --steady: run {run} of the same prompt gave 1000 as token 3, run 1 gave {}", prompt + 4);
             assert!(text.starts_with(&says), "{text}");
         }
     }

@@ -4,6 +4,9 @@
 mod fill;
 mod io;
 mod run;
+mod seen;
+
+pub use seen::Seen;
 
 use crate::check::check;
 use crate::commands::{Recorded, Scope, Tape};
@@ -19,6 +22,7 @@ use crate::residency::{Home, Moves, Offload, Residency, Wish};
 use crate::step::Step;
 use crate::submit::drain;
 use crate::weights::WeightSource;
+use seen::Watch;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -39,6 +43,10 @@ pub struct Options {
     pub gpu_budget: Option<u64>,
     /// What becomes of the others.
     pub offload: Offload,
+    /// Instead of a budget: at most so many bytes of weights that a decode step reads in the host's memory.
+    pub away: Option<u64>,
+    /// Weights with the host are copies, even where the driver would take the pool's own pages.
+    pub host_copies: bool,
 }
 
 /// What crossed the bus and what was submitted, since the engine was made; and where weights are.
@@ -127,6 +135,7 @@ pub struct Engine {
     ring: Buffer,
     history: Buffer,
     options: Options,
+    watch: Option<Watch>,
     pub(crate) counters: Counters,
 }
 
@@ -149,7 +158,10 @@ impl Engine {
         if options.segment_bytes > 0 {
             limits.max_buffer_bytes = limits.max_buffer_bytes.min(options.segment_bytes);
         }
-        let wish = Wish { budget: options.gpu_budget, offload: options.offload };
+        if options.host_copies {
+            limits.import_align = 0;
+        }
+        let wish = Wish { budget: options.gpu_budget, offload: options.offload, away: options.away };
         let residency = Residency::plan(&program, wish, &limits)?;
         let in_pages = Holding::wants_pages(weights, &limits, options.guard_bytes);
         memory_plan(&program, &limits, &residency)?.fits(device, in_pages)?;
@@ -175,6 +187,7 @@ impl Engine {
             holding,
             conveyor: Conveyor::new(device)?,
             options,
+            watch: None,
             counters: Counters::default(),
         };
         engine.count_homes()?;

@@ -26,6 +26,8 @@ pub enum Kind {
     Program,
     /// A comparison with a reference went over its bound.
     Differs,
+    /// The device read other bytes than those it was given.
+    Stale,
     /// The reader of stdout went away: nobody is left to tell, so nothing is said.
     Closed,
     /// Ctrl-C; what was ready has been printed.
@@ -80,6 +82,7 @@ impl Error {
             Kind::OutOfMemory => 7,
             Kind::DeviceLost => 8,
             Kind::Differs => 9,
+            Kind::Stale => 10,
             Kind::Closed => 0,
             Kind::Interrupted => 130,
         }

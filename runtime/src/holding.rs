@@ -208,6 +208,13 @@ impl Holding {
         Some(self.segments[region.segment].address() + region.offset)
     }
 
+    /// Where a tensor lies that was copied into host memory.
+    pub fn host(&self, tensor: usize) -> Option<(&Buffer, Region)> {
+        let region = *self.plan.regions.get(tensor)?;
+        let copied = self.plan.segments[region.segment].origin == Origin::Own(Purpose::Host);
+        copied.then_some((&self.segments[region.segment], region))
+    }
+
     /// Addresses of what a stage loads.
     pub fn loaded(&self, stage: &Stage) -> HashMap<usize, u64> {
         let Some(slot) = self.plan.slots.get(stage.slot) else { return HashMap::new() };

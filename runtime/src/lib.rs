@@ -19,6 +19,7 @@ pub mod device;
 pub mod engine;
 pub mod error;
 pub mod generator;
+pub mod hasher;
 mod holding;
 pub mod host;
 pub mod layout;

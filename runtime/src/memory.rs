@@ -247,6 +247,17 @@ pub fn human(bytes: u64) -> String {
     if unit == 0 { format!("{bytes} B") } else { format!("{value:.1} {}", units[unit]) }
 }
 
+/// Bytes in the decimal units in which the question is asked: `0.440 GB`.
+pub fn decimal(bytes: u64) -> String {
+    let value = bytes as f64;
+    match bytes {
+        0..1_000 => format!("{bytes} B"),
+        1_000..1_000_000 => format!("{:.1} kB", value / 1e3),
+        1_000_000..100_000_000 => format!("{:.1} MB", value / 1e6),
+        _ => format!("{:.3} GB", value / 1e9),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -274,5 +285,11 @@ mod tests {
     #[test]
     fn sizes_are_readable() {
         assert_eq!((human(12), human(1536), human(3 << 30)), ("12 B".into(), "1.5 KiB".into(), "3.0 GiB".into()));
+    }
+
+    #[test]
+    fn sizes_are_told_in_decimal_units() {
+        let told = [900, 1_500, 65_000_000, 440_000_000, 7_900_000_000].map(decimal);
+        assert_eq!(told, ["900 B", "1.5 kB", "65.0 MB", "0.440 GB", "7.900 GB"]);
     }
 }

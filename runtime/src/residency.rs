@@ -2,6 +2,7 @@
 //! what runs then move. Promise: no device is asked, resident tensors never take more than the budget, and what is predicted is what an
 //! engine does.
 
+mod away;
 mod bytes;
 mod cut;
 #[cfg(test)]
@@ -12,6 +13,7 @@ use crate::device::Limits;
 use crate::error::{Error, Kind, Result};
 use crate::memory::{ALIGN, human};
 use crate::program::{Bucket, Part, Program};
+pub(crate) use away::away;
 pub use bytes::Bytes;
 pub(crate) use cut::{Stage, cut};
 pub(crate) use uses::{Use, Uses};
@@ -56,6 +58,8 @@ pub struct Wish {
     pub budget: Option<u64>,
     /// What becomes of the others.
     pub offload: Offload,
+    /// Instead of a budget: at most so many bytes of weights that a decode step reads in the host's memory.
+    pub away: Option<u64>,
 }
 
 /// Of a slot of the ring, unless one dispatch needs more: long enough a copy that starting it costs nothing.
@@ -103,9 +107,16 @@ impl Residency {
 
     /// Tensors in order of first use become resident while they fit what is left of the budget; the rest goes as the wish says.
     pub fn plan(program: &Program, wish: Wish, limits: &Limits) -> Result<Residency> {
-        let Some(budget) = wish.budget else { return Ok(Residency::resident(program)) };
         let uses = Uses::new(program);
         let mut homes = uses.homes_beyond(wish.offload, limits);
+        if let Some(most) = wish.away {
+            let away = away(program, most).map_err(|why| Error::new(Kind::Usage, why))?;
+            for (_, home) in homes.iter_mut().enumerate().filter(|(i, _)| !away.contains(i)) {
+                *home = Home::Resident;
+            }
+            return Residency::sized(program, homes, None, limits);
+        }
+        let Some(budget) = wish.budget else { return Ok(Residency::resident(program)) };
         let mut left = budget;
         for tensor in uses.order() {
             let takes = device_bytes(program.tensors[tensor].bytes);
@@ -114,7 +125,11 @@ impl Residency {
                 homes[tensor] = Home::Resident;
             }
         }
-        let mut planned = Residency { homes, budget: Some(budget), slot_bytes: 0 };
+        Residency::sized(program, homes, Some(budget), limits)
+    }
+
+    fn sized(program: &Program, homes: Vec<Home>, budget: Option<u64>, limits: &Limits) -> Result<Residency> {
+        let mut planned = Residency { homes, budget, slot_bytes: 0 };
         planned.slot_bytes = planned.slot(program);
         if planned.slot_bytes > limits.max_buffer_bytes {
             let (slot, most) = (human(planned.slot_bytes), human(limits.max_buffer_bytes));

@@ -170,7 +170,7 @@ fn a_pool_is_used_in_place_where_the_device_can_and_copied_where_it_cannot() {
                 assert!(!engine.uses_pages());
             }
             let (program, _, _) = layered(N);
-            let wish = Wish { budget: Some(256), offload };
+            let wish = Wish { budget: Some(256), offload, ..Wish::default() };
             let residency = Residency::plan(&program, wish, device.limits()).unwrap();
             let plan = memory_plan(&program, device.limits(), &residency).unwrap();
             let copied = if engine.uses_pages() { 0 } else { plan.host_bytes };

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::str::FromStr;
 
+use crate::audit::Arm;
 use crate::bench::Table;
 use clap::{Args as ClapArgs, Parser, Subcommand};
 
@@ -22,7 +23,8 @@ Exit codes:
     6  a prompt, template, file or array that cannot be used
     7  out of memory
     8  the device was lost
-    9  verify: a comparison went over its bound
+    9  verify: a comparison went over its bound; bench --steady, residency: tokens differ
+   10  residency: the device read other weights than those that were packed
   130  interrupted (Ctrl-C); the text so far was printed";
 
 #[derive(Parser, Debug)]
@@ -120,6 +122,8 @@ pub enum Command {
     Info(Info),
     /// Time every dispatch on the device
     Profile(Profile),
+    /// See whether weights in host memory are read as they were packed, arm by arm; exit code 10 where they are not
+    Residency(Residency),
     /// Run the graph once on arrays from a file
     Run(Run),
 }
@@ -219,6 +223,38 @@ pub struct Profile {
     pub trace: Option<PathBuf>,
     #[command(flatten, next_help_heading = "Sampling")]
     pub draw: Draw,
+}
+
+/// First all weights are on the device: those tokens are the baseline. Then more and more of what a decode step reads stays with the host
+/// (--offload says how; both ways otherwise). In every arm the device hashes these weights before, during and after the answers.
+#[derive(ClapArgs, Debug)]
+pub struct Residency {
+    /// Bytes of weights that a step reads from host memory, as --gpu-budget takes them, or all [default: from 64 MiB to all, with
+    /// steps of 0.04 GB between 0.44 and 0.65 GB]
+    #[arg(long, value_name = "BYTES,…", value_delimiter = ',')]
+    pub arms: Vec<Arm>,
+    /// The prompt [default: some tokens]
+    #[arg(short = 'p', long, value_name = "TEXT", allow_hyphen_values = true)]
+    pub prompt: Option<String>,
+    /// Token ids instead of text
+    #[arg(long, value_name = "IDS", conflicts_with = "prompt")]
+    pub prompt_ids: Option<Ids>,
+    /// Tokens of an answer
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(2..))]
+    pub tokens: u32,
+    /// Answers of an arm that are timed
+    #[arg(short = 'r', long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
+    pub repeat: u32,
+    /// Copy the host's weights into memory of the driver's instead of using the pool's own pages
+    #[arg(long)]
+    pub host_copies: bool,
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
+    /// Turn over a bit of this tensor's copy in host memory after it was found right, in every arm that leaves it there: the verdict
+    /// must be stale data. Implies --host-copies; no file is touched
+    #[arg(long, value_name = "TENSOR", hide = true)]
+    pub fault: Option<String>,
 }
 
 #[derive(ClapArgs, Debug)]
@@ -339,6 +375,20 @@ mod tests {
         let error = parse(&["a", "--gpu-budget", "lots"]).unwrap_err().to_string();
         assert!(error.contains("'lots' is no number of bytes; write 0, 512M or 6G"), "{error}");
         assert!(parse(&["a", "--offload", "swap"]).is_err());
+    }
+
+    #[test]
+    fn arms_are_bytes_or_all_and_others_are_refused() {
+        let line = ["residency", "--arms", "440000000,0.5G,all", "-r", "2", "--offload", "stream"];
+        let args = parse(&line).unwrap();
+        let Some(Command::Residency(r)) = &args.command else { panic!("{args:?}") };
+        assert_eq!((&r.arms[..], r.repeat), (&[Arm::Bytes(440_000_000), Arm::Bytes(1 << 29), Arm::All][..], 2));
+        for bad in ["lots", "1,,2", "0", "-5", "1e9"] {
+            let error = parse(&["residency", &format!("--arms={bad}")]).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::ValueValidation, "{bad}: {error}");
+        }
+        assert!(parse(&["residency", "-p", "a", "--prompt-ids", "1"]).is_err());
+        assert_eq!(parse(&["residency", "-n", "1"]).unwrap_err().kind(), ErrorKind::ValueValidation);
     }
 
     #[test]

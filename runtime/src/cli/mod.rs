@@ -14,6 +14,7 @@ mod interrupt;
 mod open;
 mod out;
 mod profile;
+mod residency;
 #[cfg(test)]
 mod script;
 mod source;
@@ -74,6 +75,7 @@ fn execute(model: &Model, program: &crate::program::Program, args: &Args) -> Res
         Some(Command::EvalPpl(options)) => eval_ppl::eval(&call, options, &mut out),
         Some(Command::Info(options)) => call.info(options, &mut out),
         Some(Command::Profile(options)) => call.profile(options, &mut out),
+        Some(Command::Residency(options)) => call.residency(options, &mut out),
         Some(Command::Run(options)) => call.run(options),
         None => {
             call.setting.decoder()?;

@@ -33,13 +33,35 @@ fn code(forms: &Forms) -> Code {
 
 /// The model on the device, its weights uploaded.
 pub fn engine(model: &Model, program: Program, flags: &args::Engine, timestamps: bool) -> Result<Engine> {
-    let weights = WeightSource::find(flags.weights.as_deref())?;
-    let device = device(flags)?;
-    let code: Vec<Code> = model.kernels.iter().map(code).collect();
     let record = RecordOptions { timestamps, ..Default::default() };
     let gpu_budget = flags.gpu_budget.map(|b| b.0);
-    let (no_matrix, offload) = (flags.no_matrix, flags.offload);
-    let options = engine::Options { record, no_matrix, gpu_budget, offload, ..Default::default() };
+    let options = engine::Options { record, gpu_budget, offload: flags.offload, ..Default::default() };
+    Opener::new(model, flags)?.engine(program, options)
+}
+
+/// Opens engines, one after another, on the same device with the same weights.
+pub struct Opener {
+    pub device: Device,
+    pub weights: WeightSource,
+    code: Vec<Code>,
+    no_matrix: bool,
+}
+
+impl Opener {
+    pub fn new(model: &Model, flags: &args::Engine) -> Result<Opener> {
+        let weights = WeightSource::find(flags.weights.as_deref())?;
+        let (device, code) = (device(flags)?, model.kernels.iter().map(code).collect());
+        Ok(Opener { device, weights, code, no_matrix: flags.no_matrix })
+    }
+
+    /// An engine with weights where the options say.
+    pub fn engine(&self, program: Program, options: engine::Options) -> Result<Engine> {
+        let options = engine::Options { no_matrix: self.no_matrix, ..options };
+        with_bar(|progress| Engine::new(&self.device, program, &self.code, &self.weights, options, progress))
+    }
+}
+
+fn with_bar(load: impl FnOnce(engine::Progress) -> Result<Engine>) -> Result<Engine> {
     let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
     if let Ok(style) = ProgressStyle::with_template("{msg} {wide_bar} {bytes}/{total_bytes}") {
         bar.set_style(style);
@@ -49,7 +71,7 @@ pub fn engine(model: &Model, program: Program, flags: &args::Engine, timestamps:
         bar.set_length(total);
         bar.set_position(done);
     };
-    let engine = Engine::new(&device, program, &code, &weights, options, &mut progress);
+    let engine = load(&mut progress);
     bar.finish_and_clear();
     engine
 }

@@ -24,9 +24,13 @@ impl Engine {
             if let Some((step, tokens)) = &run.feed {
                 legs.push(Leg { load: None, commands: vec![self.feed(step, tokens)?] });
             }
+            let mut watching = self.watching(run.bucket, run.part).into_iter();
             let recording = self.recording(run.bucket, run.part)?;
             let (dispatches, moves) = (recording.places.len() as u64, recording.moves);
-            let leg = |leg: &RecordedLeg| Leg { load: leg.load.clone(), commands: vec![leg.commands.clone()] };
+            let leg = |leg: &RecordedLeg| Leg {
+                load: leg.load.clone(),
+                commands: std::iter::once(leg.commands.clone()).chain(watching.next()).collect(),
+            };
             legs.extend(recording.legs.iter().map(leg));
             self.counters.dispatches += dispatches;
             self.counters.read_in_place_bytes += moves.in_place_bytes;

@@ -9,7 +9,7 @@ fn card() -> Limits {
 }
 
 fn wish(budget: u64, offload: Offload) -> Wish {
-    Wish { budget: Some(budget), offload }
+    Wish { budget: Some(budget), offload, away: None }
 }
 
 #[test]

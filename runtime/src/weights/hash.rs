@@ -68,6 +68,13 @@ pub(crate) fn finish(low: u32, high: u32, bytes: u64) -> u64 {
     u64::from(high) << 32 | u64::from(low)
 }
 
+/// The sums over the words that a hash was made of, and what they are after `times` rounds over the same words.
+pub(crate) fn sums(hash: u64, bytes: u64, times: u64) -> [u32; 2] {
+    let [low, high] = [hash as u32, (hash >> 32) as u32];
+    let words = [low.wrapping_sub(mix(bytes as u32)), high.wrapping_sub(mix((bytes >> 32) as u32 ^ HIGH))];
+    words.map(|sum| sum.wrapping_mul(times as u32))
+}
+
 /// Hash of one byte string.
 pub fn hash64(bytes: &[u8]) -> u64 {
     let mut hash = Hash64::default();
@@ -104,6 +111,18 @@ mod tests {
         assert_ne!(hash64(&swapped), base);
         assert_ne!(hash64(&[]), hash64(&[0]));
         assert_ne!(hash64(&[0]), hash64(&[0, 0]));
+    }
+
+    #[test]
+    fn a_hash_gives_its_sums_back_and_rounds_add_up() {
+        let bytes = b"some eighteen bytes";
+        let length = bytes.len() as u64;
+        let [low, high] = sums(hash64(bytes), length, 1);
+        assert_eq!(finish(low, high, length), hash64(bytes));
+        assert_eq!(sums(hash64(bytes), length, 3), [low.wrapping_mul(3), high.wrapping_mul(3)]);
+        // The length of what is longer than 32 bits counts.
+        assert_ne!(finish(low, high, length + (1 << 32)), finish(low, high, length));
+        assert_eq!(sums(finish(low, high, 5 << 32), 5 << 32, 1), [low, high]);
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! hash64 on the device. In: memory by its address, as kernels reach it. Out: the hash of the bytes that they would load there.
-//! Promise: equal to `weights::hash` for every length, and no submission reads more than a piece beyond [`SUBMISSION_BYTES`].
+//! hash64 on the device. In: memory by its address, as kernels reach it. Out: the sums over the words that they would load there.
+//! Promise: those of `weights::hash` for every length, and no submission reads more than a piece beyond [`SUBMISSION_BYTES`].
 
 use std::sync::Arc;
 
@@ -12,14 +12,13 @@ use crate::memory::{Buffer, Purpose};
 use crate::recorder::{Code, pipeline, pipeline_layout};
 use crate::submit;
 use crate::transfer;
-use crate::weights::hash;
 
 vulkano_shaders::shader! {
     ty: "compute",
     vulkan_version: "1.3",
     spirv_version: "1.6",
     generate_structs: false,
-    path: "src/audit/hash64.comp"
+    path: "src/hasher/hash64.comp"
 }
 
 /// Words of one dispatch at most: offsets inside a piece fit 32 bits.
@@ -81,12 +80,10 @@ impl Hasher {
         Hasher { piece_words: words.clamp(4, PIECE_WORDS), ..self }
     }
 
-    /// Hashes of memory at these addresses, each with its bytes. Waits for it.
-    pub(crate) fn hash(&self, memory: &[(u64, u64)]) -> Result<Vec<u64>> {
-        let sums = Buffer::new(&self.device, memory.len() as u64 * SUMS, Purpose::Device, "hashes")?;
+    /// Sums for the hashes of memory at these addresses, each with its bytes. Waits for it.
+    pub(crate) fn hash(&self, memory: &[(u64, u64)]) -> Result<Vec<[u32; 2]>> {
+        let sums = self.sums(memory.len())?;
         let mut tape = self.tape()?;
-        tape.fill(&sums, 0, sums.bytes(), 0);
-        tape.barrier(Scope::All, Scope::All);
         let mut recorded = 0;
         for (i, &(address, bytes)) in memory.iter().enumerate() {
             for piece in pieces(bytes, self.piece_words) {
@@ -95,25 +92,38 @@ impl Hasher {
                     submit::submit(&self.device, &[full.end()?])?.wait()?;
                     recorded = 0;
                 }
-                self.record(&mut tape, address, piece, sums.address() + i as u64 * SUMS)?;
+                self.piece(&mut tape, address, piece, sums.at(i))?;
                 recorded += u64::from(piece.words) * 4;
             }
         }
         submit::submit(&self.device, &[tape.end()?])?.wait()?;
-        let mut words = vec![[0u32; 2]; memory.len()];
-        transfer::download(&self.device, &sums, 0, bytemuck::cast_slice_mut(&mut words))?;
-        Ok(words.iter().zip(memory).map(|(&[low, high], &(_, bytes))| hash::finish(low, high, bytes)).collect())
+        sums.read()
+    }
+
+    /// Room for the sums of so many hashes, all zero.
+    pub(crate) fn sums(&self, count: usize) -> Result<Sums> {
+        let buffer = Buffer::new(&self.device, count as u64 * SUMS, Purpose::Device, "hashes")?;
+        let mut tape = Tape::new(&self.device)?;
+        tape.fill(&buffer, 0, buffer.bytes(), 0);
+        tape.barrier(Scope::All, Scope::All);
+        submit::submit(&self.device, &[tape.end()?])?.wait()?;
+        Ok(Sums { device: self.device.clone(), buffer, count })
     }
 
     /// Commands behind everything that was submitted before.
-    fn tape(&self) -> Result<Tape> {
+    pub(crate) fn tape(&self) -> Result<Tape> {
         let mut tape = Tape::new(&self.device)?;
         tape.barrier(Scope::All, Scope::All);
         tape.bind(&self.pipeline);
         Ok(tape)
     }
 
-    fn record(&self, tape: &mut Tape, address: u64, piece: Piece, sums: u64) -> Result<()> {
+    /// Adds memory's words to its sums, every time the commands run.
+    pub(crate) fn record(&self, tape: &mut Tape, address: u64, bytes: u64, sums: u64) -> Result<()> {
+        pieces(bytes, self.piece_words).try_for_each(|piece| self.piece(tape, address, piece, sums))
+    }
+
+    fn piece(&self, tape: &mut Tape, address: u64, piece: Piece, sums: u64) -> Result<()> {
         if address % 16 != 0 {
             return Err(Error::new(
                 Kind::Program,
@@ -124,6 +134,27 @@ impl Hasher {
         tape.push(&self.layout, &[address + piece.offset, sums, last[0], last[1]]);
         tape.dispatch([piece.words.div_ceil(ROUND_WORDS).clamp(1, GROUPS), 1, 1]);
         Ok(())
+    }
+}
+
+/// Where kernels add up words.
+pub(crate) struct Sums {
+    device: Device,
+    buffer: Buffer,
+    count: usize,
+}
+
+impl Sums {
+    /// The address of a hash's pair.
+    pub fn at(&self, index: usize) -> u64 {
+        self.buffer.address() + index as u64 * SUMS
+    }
+
+    /// What has been added so far.
+    pub fn read(&self) -> Result<Vec<[u32; 2]>> {
+        let mut words = vec![[0u32; 2]; self.count];
+        transfer::download(&self.device, &self.buffer, 0, bytemuck::cast_slice_mut(&mut words))?;
+        Ok(words)
     }
 }
 

@@ -99,7 +99,7 @@ fn a_model_of_real_weights_is_clean_with_some_of_them_streamed_and_some_read() {
 #[test]
 fn steady_runs_agree_and_nothing_is_recorded_between_tokens() {
     let args = ["bench", "--steady", "-n", "5,9", "-d", "3", "-r", "2", "--warmups", "1"];
-    for (budget, moves) in [(&[][..], "") , (&["--gpu-budget", "0", "--offload", "stream"], "streamed")] {
+    for (budget, moves) in [(&[][..], ""), (&["--gpu-budget", "0", "--offload", "stream"], "streamed")] {
         let report = json("tiny", &[&args[..], &["-o", "json"], budget].concat(), 0);
         let counters = &report[1]["counters"];
         assert_eq!((&report[1]["test"], &counters["replays"]), (&"tg9@3".into(), &18.into()), "{report}");

@@ -21,6 +21,8 @@ use std::sync::Mutex;
 
 #[path = "generate/contrib.rs"]
 mod contrib;
+#[path = "generate/long.rs"]
+mod long;
 #[path = "generate/pictures.rs"]
 mod pictures;
 #[path = "generate/quantised.rs"]

@@ -69,6 +69,9 @@ impl Files {
                 format!("external data: length {length} given, the shape takes {wanted} bytes"),
             ));
         }
+        if wanted == 0 {
+            return Ok(Some(Bytes::new())); // wherever that is
+        }
         let Some(file) = self.file(&place.location)? else { return Ok(None) };
         let end = place.offset.checked_add(wanted as u64).filter(|end| *end <= file.len() as u64);
         match end {
@@ -219,6 +222,13 @@ mod tests {
         refused(dir.path(), &proto("w.bin", "18446744073709551615", None, 2), "run past the end");
         refused(dir.path(), &proto("w.bin", "-4", None, 2), "not a number");
         refused(dir.path(), &proto("", "0", None, 2), "without a location");
+    }
+
+    #[test]
+    fn a_tensor_without_elements_needs_no_bytes_wherever_it_says_they_are() {
+        let dir = folder();
+        let t = tensor(&proto("w.bin", "4096", Some("0"), 0), &Files::new(dir.path(), false)).unwrap();
+        assert_eq!(t.bytes().unwrap().len(), 0);
     }
 
     #[test]

@@ -231,7 +231,7 @@ class Run:
     def __call__(self, *flags: str, codes=(0,)) -> str | None:
         """Stdout; None where it failed or time was up, which the log tells."""
         command = [self.a.program, *flags, "--weights", "other:" + self.pool]
-        print("$", *(f if len(f) < 200 else f[:200] + "…" for f in command), file=self.log, flush=True)
+        print("$", *command, file=self.log, flush=True)
         try:
             done = subprocess.run(command, capture_output=True, text=True, timeout=max(self.left(), 1))
         except subprocess.TimeoutExpired:
@@ -241,33 +241,50 @@ class Run:
         return done.stdout if done.returncode in codes else None
 
 
-def arms(run: Run, ids: list[int], count: int) -> list[dict]:
-    """The same prompt with weights in different places: tokens of each, and how fast."""
+def arms(run: Run, depth: int, count: int) -> list[dict]:
+    """The same answers with weights in different places: their tokens, how fast, and what moved."""
     rows, baseline = [], None
     for flags in run.a.arms:
-        start = time.time()
-        out = run("--prompt-ids", ",".join(map(str, ids)), "-n", str(count), "--json", *flags)
-        row = {"arm": " ".join(flags) or "resident", "ran": out is not None, "seconds": time.time() - start}
-        if out is not None:
-            answer = json.loads(out)
-            baseline = baseline or answer["tokens"]
-            row |= {"tokens": len(answer["tokens"]), "same": answer["tokens"] == baseline, "timings": answer.get("timings")}
+        name = " ".join(flags) or "resident"
+        row = {"arm": name, "same": False}
+        out = run("bench", "--steady", "-d", str(depth), "-n", str(count), "-r", "2", "--warmups", "1", "-o", "json", *flags)
+        if out:
+            row |= json.loads(out)[0]
+            baseline = baseline or row["tokens"]
+            row["same"] = row["tokens"] == baseline and len(row["tokens"]) > count
         rows.append(row)
-        print(f"{'ok  ' if row.get('same') and row.get('tokens') == count else 'FAIL'} {row['arm']}: "
-              + (f"{row['tokens']} tokens, {'equal' if row['same'] else 'NOT equal'} to resident; {json.dumps(row['timings'])}"
-                 if row["ran"] else "did not run"), flush=True)
+        print(f"{'ok  ' if row['same'] else 'FAIL'} {name}: {told(row)}", flush=True)
     return rows
 
 
-def measure(run: Run) -> dict:
-    found = {}
-    for name, flags in (("depth 0", ["-p", "256", "-n", "128", "-r", "5"]),
-                        ("depth 8000", ["-p", "8000", "-n", "128", "-d", "8000", "-r", "3"])):
+def told(row: dict) -> str:
+    if "counters" not in row:
+        return "did not run, or its runs differ (see the log)"
+    ms, c = row["ms_per_token"]["median"], row["counters"]
+    moved = [c[f"{kind}_bytes_per_token"] / 1e9 for kind in ("read_in_place", "streamed")]
+    homes = [c[f"{kind}_bytes"] / 1e9 for kind in ("resident", "mapped", "streamed", "over_budget")]
+    return (f"tokens {'equal' if row['same'] else 'NOT equal'}; {ms:.2f} ms a token ({1000 / ms:.1f} tok/s); GB resident, mapped, "
+            f"streamed, over budget: {', '.join(f'{h:.3f}' for h in homes)}; GB a token in place, streamed: "
+            f"{', '.join(f'{m:.3f}' for m in moved)} ({1000 * sum(moved) / ms:.1f} GB/s); recordings {c['recordings']}")
+
+
+def measure(run: Run) -> list[dict]:
+    rows = []
+    for flags in (["-p", "256", "-n", "128", "-r", "5"], ["-p", "8000", "-n", "128", "-d", "8000", "-r", "3"]):
         out = run("bench", *flags, "-o", "json")
-        found[name] = json.loads(out) if out else None
-        text = run("bench", *flags[:-1], "1") if out is None else json.dumps(found[name].get("rows", found[name]))
-        print(f"bench, {name}: {text}", flush=True)
-    return found
+        for row in json.loads(out) if out else []:
+            rows.append(row | {"flags": flags})
+            speed = row["tokens_per_second"]
+            print(f"bench {' '.join(flags)}: {row['test']} {speed['median']:.1f} tok/s ({speed['min']:.1f} to {speed['max']:.1f})",
+                  flush=True)
+        if not out:
+            print(f"FAIL bench {' '.join(flags)} did not run (see the log)", flush=True)
+    return rows
+
+
+def keep(out: str, result: dict) -> None:
+    with open(os.path.join(out, "qwen14b.json"), "w", encoding="utf-8") as f:
+        json.dump(result, f, indent=1)
 
 
 def cmd_run(a) -> None:
@@ -288,14 +305,13 @@ def cmd_run(a) -> None:
     report = json.loads(out) if out else None
     if report:
         show(a.seed, report)
-    with np.load(npz) as f:
-        ids = f["ids"][:a.prompts[-2] if len(a.prompts) > 1 else a.prompts[0]].tolist()
-    result |= {"verify": report, "arms": arms(run, ids, a.steps), "bench": measure(run)}
-    with open(os.path.join(a.out, "qwen14b.json"), "w", encoding="utf-8") as f:
-        json.dump(result, f, indent=1)
+    result |= {"verify": report, "arms": arms(run, a.depth, a.steps)}
+    keep(a.out, result)
+    result["bench"] = measure(run)
+    keep(a.out, result)
     if not a.keep:
         shutil.rmtree(a.work)
-    passed = bool(report and report["passed"]) and all(r.get("same") and r.get("tokens") == a.steps for r in result["arms"])
+    passed = bool(report and report["passed"]) and all(r["same"] for r in result["arms"]) and len(result["bench"]) == 4
     print(f"{'passed' if passed else 'FAILED'}; {run.left():.0f} s were left", flush=True)
     if not passed:
         raise SystemExit(1)
@@ -325,6 +341,7 @@ def main() -> None:
     g.add_argument("--work", default="/tmp/qwen14b", help="where 17 GB may be written; removed at the end")
     g.add_argument("--seconds", type=float, default=510, help="after which nothing more is started")
     g.add_argument("--keep", action="store_true", help="leave model, pool and rows where they are")
+    g.add_argument("--depth", type=int, default=300, help="tokens before the answers whose tokens are compared")
     g.add_argument("--arms", type=lambda text: [arm.split() for arm in text.split(";")], default=ARMS,
                    help="flags of each arm, between semicolons; the first is what the others are held against")
     g.set_defaults(fn=cmd_run)

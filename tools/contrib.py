@@ -5,8 +5,8 @@
 
 ops/NAME.onnx, ops/NAME.npz: one operator in one form, at odd shapes; inputs by name, what onnxruntime gives as `out.NAME`, or, for forms
 that it lacks (marked below), what the operator's definition says in numpy.
-decoders/NAME: a whole decoder as onnxruntime-genai's builder writes it (modelgen), with reference.npz: `prompt`, greedy
-`tokens`, `step_logits`, a row a token.
+decoders/NAME: a whole decoder as onnxruntime-genai's builder writes it (modelgen), with model.npz: `prompt`, greedy
+`tokens`, `step_logits`, a row a token. decoders/mid has other forms of the same decoder beside it, over the same weights.
 """
 from __future__ import annotations
 
@@ -37,19 +37,121 @@ DECODERS = {
 }
 
 
+def record(path: str) -> None:
+    """Greedy tokens of path.onnx."""
+    model = run.Decoder(run.session(path + ".onnx"))
+    rows, tokens = [model.feed(PROMPT)[-1]], []
+    for _ in range(STEPS):
+        tokens.append(int(rows[-1].argmax()))
+        rows.append(model.feed(tokens[-1:])[-1])
+    np.savez_compressed(path + ".npz", prompt=np.array(PROMPT), tokens=np.array(tokens),
+                        step_logits=np.stack(rows[:STEPS]))
+
+
+def attentions_of(graph) -> list:
+    return [n for n in graph.node if n.op_type == "GroupQueryAttention"]
+
+
+def setting(**attributes):
+    """The same decoder with other attributes of its attention."""
+    def change(model) -> None:
+        for node in attentions_of(model.graph):
+            kept = [a for a in node.attribute if a.name not in attributes]
+            del node.attribute[:]
+            node.attribute.extend(kept + [helper.make_attribute(k, v) for k, v in attributes.items()])
+    return change
+
+
+def outside(model) -> None:
+    """RotaryEmbedding nodes before the attention, and positions as an input."""
+    graph = model.graph
+    graph.input.append(helper.make_tensor_value_info("position_ids", TensorProto.INT64, ["batch_size", "sequence_length"]))
+    nodes = []
+    for node in graph.node:
+        if node.op_type == "GroupQueryAttention":
+            heads = {a.name: a.i for a in node.attribute}
+            for i, count in ((0, heads["num_heads"]), (1, heads["kv_num_heads"])):
+                y = f"{node.input[i]}/turned"
+                nodes.append(helper.make_node("RotaryEmbedding", [node.input[i], "position_ids", *node.input[7:9]], [y],
+                                              domain="com.microsoft", name=y, num_heads=count, rotary_embedding_dim=0))
+                node.input[i] = y
+            del node.input[7:]
+        nodes.append(node)
+    del graph.node[:]
+    graph.node.extend(nodes)
+    setting(do_rotary=0)(model)
+
+
+def buffer(length: int):
+    """A cache as long as the whole sequence, before and after."""
+    def change(model) -> None:
+        for value in (*model.graph.input, *model.graph.output):
+            dims = value.type.tensor_type.shape.dim
+            if len(dims) == 4:
+                dims[2].dim_value = length
+    return change
+
+
+def initializers(model, folder: str) -> dict:
+    return {t.name: numpy_helper.to_array(t, folder) for t in model.graph.initializer}
+
+
+def packed(model, folder: str) -> None:
+    """One product for q, k and v, its bias in the node, and one input for all of them."""
+    graph, known = model.graph, initializers(model, folder)
+    by_output = {n.output[0]: n for n in graph.node}
+    for node in attentions_of(graph):
+        adds = [by_output[node.input[i]] for i in range(3)]
+        products = [by_output[add.input[0]] for add in adds]
+        joined = []
+        for i in (1, 2):
+            joined.append(f"{node.name}/qkv.{i}")
+            array = np.concatenate([known[p.input[i]] for p in products])
+            graph.initializer.append(numpy_helper.from_array(array, joined[-1]))
+        bias = np.concatenate([known[add.input[1]] for add in adds])
+        graph.initializer.append(numpy_helper.from_array(bias, f"{node.name}/qkv.bias"))
+        product = products[0]
+        product.input[1:] = [*joined, "", "", f"{node.name}/qkv.bias"]
+        next(a for a in product.attribute if a.name == "N").i = len(bias)
+        for unused in (*adds, *products[1:]):
+            graph.node.remove(unused)
+        node.input[0], node.input[1], node.input[2] = product.output[0], "", ""
+
+
+def mixed(model, folder: str) -> None:
+    """Values in eight bits, queries and keys in four: what onnxruntime-genai's mixed recipes do."""
+    known = initializers(model, folder)
+    for node in model.graph.node:
+        if node.op_type == "MatMulNBits" and "v_proj" in node.name:
+            packed_codes = known[node.input[1]]
+            codes = np.stack([packed_codes & 15, packed_codes >> 4], -1).reshape(*packed_codes.shape[:2], -1)
+            node.input[1] += "/8bits"
+            model.graph.initializer.append(numpy_helper.from_array((codes + 120).astype(np.uint8), node.input[1]))
+            next(a for a in node.attribute if a.name == "bits").i = 8
+
+
+def variants(folder: str) -> None:
+    changes = {"window": setting(local_window_size=6), "softcap": setting(softcap=2.0), "outside": outside,
+               "packed": lambda m: packed(m, folder), "mixed": lambda m: mixed(m, folder), "buffer": buffer(64)}
+    for name, change in changes.items():
+        model = onnx.load(os.path.join(folder, "model.onnx"), load_external_data=False)
+        change(model)
+        path = os.path.join(folder, name)
+        with open(path + ".onnx", "wb") as f:
+            f.write(model.SerializeToString(deterministic=True))
+        if name == "buffer":  # the same decoder, whose cache lies elsewhere
+            shutil.copy(os.path.join(folder, "model.npz"), path + ".npz")
+        else:
+            record(path)
+
+
 def decoder(folder: str, flags: str) -> None:
     command = ["decoder", "--preset", "tiny-qwen2", "--seed", "5", "--format", "genai", "--out", folder, *flags.split()]
     cli.main(command)
     for name in os.listdir(folder):
         if name.endswith(".json"):
             os.remove(os.path.join(folder, name))
-    model = run.Decoder(run.session(os.path.join(folder, "model.onnx")))
-    rows, tokens = [model.feed(PROMPT)[-1]], []
-    for _ in range(STEPS):
-        tokens.append(int(rows[-1].argmax()))
-        rows.append(model.feed(tokens[-1:])[-1])
-    np.savez_compressed(os.path.join(folder, "reference.npz"), prompt=np.array(PROMPT), tokens=np.array(tokens),
-                        step_logits=np.stack(rows[:STEPS]))
+    record(os.path.join(folder, "model"))
 
 
 TYPES = {"float32": TensorProto.FLOAT, "float16": TensorProto.FLOAT16, "int64": TensorProto.INT64,
@@ -66,6 +168,7 @@ class Case:
         self.weights: dict[str, np.ndarray] = {}
         self.dims: dict[str, list] = {}
         self.outputs: list[str] = ["y"]
+        self.shown: list[str] | None = None  # of the outputs; all of them unless given
         self.expected: dict[str, np.ndarray] | None = None
 
     def input(self, name: str, array: np.ndarray) -> "Case":
@@ -85,14 +188,14 @@ class Case:
             names.pop()
         node = helper.make_node(self.op, names, self.outputs, domain=self.domain, name="node", **self.attributes)
         values = [helper.make_tensor_value_info(n, TYPES[a.dtype.name], a.shape) for n, a in self.given.items()]
-        outs = [helper.make_empty_tensor_value_info(n) for n in self.outputs if n]
+        outs = [helper.make_empty_tensor_value_info(n) for n in self.shown or self.outputs if n]
         graph = helper.make_graph([node], "case", values, outs,
                                   [numpy_helper.from_array(a, n) for n, a in self.weights.items()])
         opsets = [helper.make_opsetid("", 21), helper.make_opsetid("com.microsoft", 1)]
         return helper.make_model(graph, opset_imports=opsets, ir_version=10)
 
     def write(self, path: str) -> None:
-        model, wanted = self.model(), [n for n in self.outputs if n]
+        model, wanted = self.model(), [n for n in self.shown or self.outputs if n]
         if self.expected is None:
             results = run.session(model.SerializeToString()).run(wanted, self.given)
             self.expected = dict(zip(wanted, results))
@@ -231,6 +334,8 @@ def attentions(rng) -> dict[str, Case]:
         cos, sin = caches(64, half or dim // 2)
         c.weight("cos", cos if rotary else None).weight("sin", sin if rotary else None)
         c.outputs = ["y", "present_key", "present_value"]
+        # What a buffer holds past the live rows is nobody's business.
+        c.shown = ["y"] if total <= past else None
         return c
 
     def more(c: Case, **inputs) -> Case:
@@ -311,14 +416,22 @@ def many_headed(rng) -> dict[str, Case]:
         c.outputs = ["y", "present_key", "present_value"][:outputs]
         return c
 
+    def packed(q, kv=None):
+        """onnxruntime's CPU provider takes no packed inputs: what it gives for the parts."""
+        flat = lambda x, i: np.ascontiguousarray(x[:, :, :, i].reshape(1, x.shape[1], -1))
+        parts = (q, flat(kv, 0), flat(kv, 1)) if kv is not None else (flat(q, i) for i in range(3))
+        apart, whole = case(*parts), case(q, kv)
+        whole.expected = {"y": run.session(apart.model().SerializeToString()).run(None, apart.given)[0]}
+        return whole
+
     q, kv = random(1, 3, 16), random(1, 5, 16)
     return {
         "mha": case(q, kv, kv[..., ::-1].copy()),
         "mha-bias": case(q, kv, kv, bias=random(48)),
         "mha-causal": case(q, q, q, unidirectional=1),
         "mha-heads": case(q, random(1, 2, 5, 8), random(1, 2, 5, 8), scale=0.5),
-        "mha-packed-kv": case(q, random(1, 5, 2, 2, 8)),
-        "mha-packed": case(random(1, 3, 2, 3, 8)),
+        "mha-packed-kv": packed(q, random(1, 5, 2, 2, 8)),
+        "mha-packed": packed(random(1, 3, 2, 3, 8)),
         "mha-padding": case(q, kv, kv, padding=np.array([[1, 1, 0, 1, 0]], np.int32)),
         "mha-length": case(q, kv, kv, padding=np.array([3], np.int32)),
         "mha-extra": case(q, kv, kv, extra=random(1, 2, 3, 5)),
@@ -339,9 +452,10 @@ def main() -> None:
             try:
                 case.write(os.path.join(out, "ops", name))
             except Exception as error:
-                print(f"{name}: {str(error)[:300]}")
+                raise SystemExit(f"{name}: {error}") from error
     for name, flags in DECODERS.items():
         decoder(os.path.join(out, "decoders", name), flags)
+    variants(os.path.join(out, "decoders", "mid"))
 
 
 if __name__ == "__main__":

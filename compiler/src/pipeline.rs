@@ -112,6 +112,7 @@ pub fn fuse(mut buckets: Vec<BucketGraph>) -> Result<(Vec<BucketGraph>, Vec<Log>
 
 /// Encodes the weights where the precision asks for it; without weights the lock says how each is stored.
 pub fn quantise(job: &Job, buckets: &mut [BucketGraph]) -> Result<Report> {
+    quantise::align(buckets); // what the file holds quantised lies together in one layout
     if job.manifest.precision != Precision::Int4 {
         return Ok(Report::default());
     }

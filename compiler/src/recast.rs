@@ -6,6 +6,7 @@ use crate::bucket::{self, BucketGraph, scope};
 use crate::emit::CARD;
 use crate::error::{Error, Result};
 use crate::graph::eval::{Array, Values};
+use crate::graph::quant::Quant;
 use crate::graph::{DType, Def, Tensor, Ty, ValueId};
 use crate::job::{Job, LOCK, QuantiseWish, Wish, find_manifest};
 use crate::lock::Lock;
@@ -116,6 +117,10 @@ fn recipe(pool: &Pool) -> Result<(String, Lock)> {
     if let Some(how) = &lock.quantise {
         let what = format!("its weights are quantised already ({how})");
         return Err(bad(what).hint("give the pool of the model in fp16"));
+    }
+    if let Some(t) = pool.index().tensors.iter().find(|t| Quant::parse(&t.layout).is_some()) {
+        let what = format!("'{}' is quantised already, as its ONNX file has it", t.name);
+        return Err(bad(what).hint("give the pool of a model whose file holds floats"));
     }
     Ok((graphs.to_string(), lock))
 }

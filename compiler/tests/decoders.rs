@@ -67,6 +67,12 @@ fn every_export_ends_in_the_same_fused_graph() {
         "models/tiny/model.onnx",
         "tests/data/contrib/decoders/mid/model.onnx",
         "tests/data/contrib/decoders/point/model.onnx",
+        "tests/data/contrib/decoders/mid/window.onnx",
+        "tests/data/contrib/decoders/mid/softcap.onnx",
+        "tests/data/contrib/decoders/mid/outside.onnx",
+        "tests/data/contrib/decoders/mid/packed.onnx",
+        "tests/data/contrib/decoders/mid/mixed.onnx",
+        "tests/data/contrib/decoders/mid/buffer.onnx",
     ] {
         for s in [1, 16] {
             assert_eq!(ops(path, &dims(s)), fused(2, s), "{path} at {s} rows");

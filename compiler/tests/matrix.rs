@@ -117,7 +117,7 @@ fn attention(form: usize, [s, t]: [usize; 2], heads: Heads, mask: Mask) -> Place
         0 => {
             let kv = [1, kv, t, dim];
             let inputs = vec![b.float("q", &[1, q, s, dim]), b.float("k", &kv), b.float("v", &kv)];
-            (Op::Attention { heads, scale, mask }, inputs)
+            (Op::Attention { heads, scale, mask, cap: 0.0 }, inputs)
         }
         1 => {
             let kv = [1, t, kv * dim];

@@ -17,7 +17,7 @@ mod text;
 mod verify;
 mod words;
 
-pub use caches::growing_caches;
+pub use caches::{growing_caches, is_buffer, written};
 pub use dtype::DType;
 pub use infer::{broadcast, infer};
 pub use join::join;

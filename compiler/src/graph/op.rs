@@ -331,7 +331,7 @@ pub enum Op {
         eps: f32,
     },
 
-    // ---- made by passes; never by import ----
+    // ---- made by passes; by import only where the file has nothing that they are made of ----
     /// x [.., k], w, then in this order and only where present: norm scale, [norm bias], bias [n], residual [.., n].
     /// y = act(norm(x) * W + bias) + residual. `nk`: w is [n, k] (rows are outputs), else [k, n].
     Linear {
@@ -352,10 +352,12 @@ pub enum Op {
         form: Rotary,
     },
     /// q [b, hq, s, d], k [b, hkv, t, d], v [b, hkv, t, d], [mask]. Output [b, hq, s, d]. A causal query row `i` stands at `t - s + i`.
+    /// Scores are scaled, bent to `cap * tanh(score / cap)` where the cap is above zero, and then masked.
     Attention {
         heads: Heads,
         scale: f32,
         mask: Mask,
+        cap: f32,
     },
     /// `Attention` of rows that hold their heads side by side: q [b, s, hq*d], k [b, t, hkv*d], v, [mask], or, where `packed`, one
     /// [b, s, (hq + 2 hkv)*d] with q, k and v in each row. Output [b, s, hq*d].
@@ -373,6 +375,7 @@ pub enum Op {
         heads: Heads,
         scale: f32,
         mask: Mask,
+        cap: f32,
     },
     /// x [1, s, k], wq, wk, wv, k cache, v cache, pos, rows, then where present: norm scale, [norm bias], bq, bk, bv, cos, sin.
     /// Outputs: q [1, hq, s, d], k cache, v cache (in place). Projection, bias, RoPE and cache write in one.

@@ -7,7 +7,7 @@ use super::expr::Expr;
 use super::proto::{self, Model};
 use super::{Bindings, Options, finish, positions};
 use crate::error::Result;
-use crate::graph::{Graph, growing_caches};
+use crate::graph::{Graph, growing_caches, is_buffer};
 use std::path::Path;
 
 /// Imports a decoder whose cache we manage.
@@ -29,7 +29,8 @@ pub fn load_decoder(path: &Path, options: &Options) -> Result<Graph> {
 /// positions among its inputs, or without a cache.
 fn long_bindings(model: &Model, graph: &Graph, options: &Options) -> Result<Option<(usize, Bindings)>> {
     let shapes = || graph.inputs.iter().map(|v| (graph.ty(*v).dtype.is_float(), graph.shape(*v)));
-    let past = growing_caches(graph).first().map_or(0, |v| graph.shape(*v)[2]);
+    let growing = growing_caches(graph).into_iter().next().filter(|v| !is_buffer(graph, *v));
+    let past = growing.map_or(0, |v| graph.shape(v)[2]);
     let chunks: Vec<usize> = shapes().filter(|(float, s)| !float && s.len() == 2).map(|(_, s)| s[1]).collect();
     let embeds = shapes().find_map(|(float, s)| (float && s.len() == 3).then(|| s[1]));
     let Some(rows) = embeds.or(chunks.iter().copied().min()) else { return Ok(None) };

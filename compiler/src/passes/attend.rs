@@ -35,7 +35,7 @@ fn find(look: &Look, node: &Node) -> Found<Match> {
 }
 
 fn block(look: &Look, under: ValueId, v: ValueId) -> Result<Match, String> {
-    let Scores { product, scale, terms } =
+    let Scores { product, scale, cap, terms } =
         scores(look, under).ok_or("the softmax is not over a scaled product and a mask")?;
     let mask = match terms[..] {
         [] => None,
@@ -64,7 +64,7 @@ fn block(look: &Look, under: ValueId, v: ValueId) -> Result<Match, String> {
     let kv = if narrow.is_some() { look.graph.shape(v)[1] } else { h };
     let heads = Heads { q: h, kv, dim };
     let scale = snapped(scale * q_scale * kt_scale, dim);
-    let op = Op::Attention { heads, scale, mask: if mask.is_some() { Mask::Given } else { Mask::Full } };
+    let op = Op::Attention { heads, scale, mask: if mask.is_some() { Mask::Given } else { Mask::Full }, cap };
     Ok(Match { op, q, kt, k, v, mask })
 }
 

@@ -1,12 +1,13 @@
-//! Puts the KV cache into one place. In: `Concat(past, new)` under causal attention. Out: `KvWrite` at row `pos` of a cache of
+//! Puts the KV cache into one place. In: `Concat(past, new)`, or new rows written into a buffer, under causal attention. Out: `KvWrite` at row `pos` of a cache of
 //! `past + new` rows, and `CachedAttention` over it. Promise: `present` outputs, whole or new rows only, become that write; a
 //! cache that something else reads is an error.
 
 use super::Log;
 use super::look::Look;
-use super::roles;
+use super::roles::{self, Chunk};
 use crate::error::{Error, Result};
-use crate::graph::{Def, Graph, Mask, Op, State, Ty, ValueId};
+use crate::graph::eval::{self, Values};
+use crate::graph::{Def, Graph, Mask, Op, State, Ty, ValueId, written};
 
 /// An attention over two growing caches.
 struct Block {
@@ -65,15 +66,35 @@ fn next(graph: &Graph, log: &mut Log) -> Result<Option<Block>> {
     Ok(None)
 }
 
+/// A cache and its new rows, behind it or written into it.
 fn growing(look: &Look, v: ValueId) -> Option<(ValueId, ValueId)> {
     let node = look.node(v)?;
+    if let Some((past, new, takes, row)) = written(look.graph, node) {
+        return at_positions(look.graph, takes, row).then_some((past, look.uncast(new)));
+    }
     let (past, new) = (node.input(0)?, look.uncast(node.input(1)?));
     let grows = matches!(node.op, Op::Concat { axis: 2 }) && node.inputs.len() == 2;
     (grows && look.graph.inputs.contains(&past)).then_some((past, new))
 }
 
+/// Whether the slots that take new rows are those of the chunk's positions, in order, wherever it starts.
+fn at_positions(graph: &Graph, takes: ValueId, row: ValueId) -> bool {
+    let Ok(chunk) = Chunk::of(graph) else { return false };
+    let most = chunk.total - chunk.rows;
+    [0, most / 2, most].into_iter().all(|pos| {
+        let Ok(values) = eval::values(graph, chunk.given(pos), &[takes, row]) else { return false };
+        let [Values::Bool(takes), Values::Int(row)] = [&values[0].data, &values[1].data] else { return false };
+        let slots = takes.len() == chunk.total && row.len() == chunk.total;
+        let right = |slot: usize| match slot.checked_sub(pos).filter(|r| *r < chunk.rows) {
+            Some(r) => takes[slot] && row[slot] == r as i64,
+            None => !takes[slot],
+        };
+        slots && (0..chunk.total).all(right)
+    })
+}
+
 fn replace(graph: &mut Graph, block: Block, pos: ValueId, rows: ValueId) -> Result<()> {
-    let Op::Attention { heads, scale, mask } = graph.nodes[block.node].op else { return Ok(()) };
+    let Op::Attention { heads, scale, mask, cap } = graph.nodes[block.node].op else { return Ok(()) };
     let q = graph.nodes[block.node].input(0);
     let (old, name) = (graph.nodes[block.node].out(), graph.nodes[block.node].name.clone());
     drop_present(graph, &block);
@@ -91,7 +112,7 @@ fn replace(graph: &mut Graph, block: Block, pos: ValueId, rows: ValueId) -> Resu
         caches.push(Some(written));
     }
     let mask = if mask == Mask::Full { Mask::Causal } else { mask };
-    let cached = Op::CachedAttention { heads, scale, mask };
+    let cached = Op::CachedAttention { heads, scale, mask, cap };
     let out = graph.insert(at, cached, &[q, caches[0], caches[1], Some(pos)], &name)?[0];
     let (hq, s, d) = (heads.q, graph.shape(old)[2], heads.dim);
     // Readers of the attention expect heads before rows; the transpose back is joined with theirs by `fold`.

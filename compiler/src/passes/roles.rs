@@ -5,7 +5,7 @@
 use super::Log;
 use crate::error::{Error, Result};
 use crate::graph::eval::{Array, Values};
-use crate::graph::{DType, Graph, Node, Op, Ty, ValueId, growing_caches, step_word};
+use crate::graph::{DType, Graph, Node, Op, Ty, ValueId, growing_caches, is_buffer, step_word};
 use std::collections::HashMap;
 
 pub const TOKENS: &str = "tokens";
@@ -37,7 +37,8 @@ pub fn run(graph: &mut Graph, log: &mut Log) -> Result<()> {
     let tokens = token_input(graph);
     let embeds = || graph.inputs.iter().copied().find(|v| graph.ty(*v).dtype.is_float() && graph.shape(*v).len() == 3);
     let rows = tokens.or_else(embeds).map(|t| graph.shape(t)[1]);
-    let total = rows.map(|r| r + graph.shape(past[0])[2]);
+    let whole = |r| graph.shape(past[0])[2] + if is_buffer(graph, past[0]) { 0 } else { r };
+    let total = rows.map(whole);
     let mut unknown = Vec::new();
     for id in graph.inputs.clone() {
         if past.contains(&id) {
@@ -107,6 +108,8 @@ pub struct Chunk {
     mask: Option<(ValueId, Ty)>,
     pub rows: usize,
     pub total: usize,
+    /// The cache is a buffer for the whole sequence: the chunk's rows lie in it at their positions, not behind it.
+    pub inside: bool,
 }
 
 impl Chunk {
@@ -120,9 +123,10 @@ impl Chunk {
             return Err(Error::new("passes", "the decoder has neither token ids nor embeddings as input"));
         };
         let rows = graph.shape(lead)[1];
-        let total = graph.shape(past)[2] + rows;
+        let inside = is_buffer(graph, past);
+        let total = graph.shape(past)[2] + if inside { 0 } else { rows };
         let [positions, live, mask] = [POSITIONS, ATTENTION_MASK, MASK].map(typed);
-        Ok(Chunk { positions, live, mask, rows, total })
+        Ok(Chunk { positions, live, mask, rows, total, inside })
     }
 
     /// Values for `positions`, `attention_mask` and `mask` when the chunk starts at `pos` (at most `total - rows`).
@@ -134,7 +138,8 @@ impl Chunk {
             given.insert(*v, Array::new(ty.dtype, ty.shape.clone(), Values::Int(ids)));
         }
         if let Some((v, ty)) = &self.live {
-            let live = (0..self.total).map(|slot| slot < pos || slot >= past);
+            let end = if self.inside { pos + self.rows } else { pos };
+            let live = (0..self.total).map(|slot| slot < end || (slot >= past && !self.inside));
             let data = Values::Bool(live.collect());
             given.insert(*v, Array::new(ty.dtype, ty.shape.clone(), data));
         }
@@ -150,6 +155,9 @@ impl Chunk {
         let (past, rows) = (self.total - self.rows, ty.shape[2]);
         let sees = |at: usize| {
             let (row, slot) = (at / self.total, at % self.total);
+            if self.inside {
+                return slot < pos + if rows < self.rows { self.rows } else { row + 1 };
+            }
             slot < pos || (slot >= past && (rows < self.rows || slot - past <= row))
         };
         let seen = (0..rows * self.total).map(sees);

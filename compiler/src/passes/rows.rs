@@ -27,7 +27,7 @@ struct Beside {
 fn beside(look: &Look, node: &Node) -> Option<Beside> {
     let y = look.transpose(node.out(), &BY_HEAD)?;
     let attention = look.node(y)?;
-    let Op::Attention { heads, scale, mask } = attention.op else { return None };
+    let Op::Attention { heads, scale, mask, cap: 0.0 } = attention.op else { return None };
     if !look.single(y) {
         return None;
     }

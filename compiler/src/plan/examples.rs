@@ -37,7 +37,7 @@ fn layer(g: &mut Graph, l: usize, [x, pos, live]: [ValueId; 3], context: usize) 
     let qkv = g.push(op, &inputs, &name("qkv")).expect("qkv");
     g.states.push(State { input: k, output: qkv[1] });
     g.states.push(State { input: v, output: qkv[2] });
-    let attend = Op::CachedAttention { heads, scale: 0.5, mask: Mask::Causal };
+    let attend = Op::CachedAttention { heads, scale: 0.5, mask: Mask::Causal, cap: 0.0 };
     let a = one(g, attend, &[qkv[0], qkv[1], qkv[2], pos], &name("attention"));
     let wo = weight(g, &name("o.weight"), &[8, 8], 200 + l);
     let op = Op::Linear { norm: None, bias: false, act: None, residual: true, nk: true };

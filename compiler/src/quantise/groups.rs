@@ -102,7 +102,7 @@ impl Group {
 }
 
 /// Indices of the constant weight rows of a node, whether they are [k, n], and its role.
-fn weights(node: &Node) -> (&'static [usize], bool, Role) {
+pub(super) fn weights(node: &Node) -> (&'static [usize], bool, Role) {
     match node.op {
         Op::Linear { nk, .. } => (&[1], !nk, Role::Linear),
         Op::GatedLinear { nk, .. } => (&[1, 2], !nk, Role::Linear),

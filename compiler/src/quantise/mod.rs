@@ -2,6 +2,7 @@
 //! embedding table are quantised constants, and a report. Promise: equal content gets equal codes, once, wherever it stands;
 //! without weights the lock decides.
 
+mod align;
 mod calibrate;
 mod choose;
 mod groups;
@@ -14,6 +15,7 @@ mod settings;
 mod tests;
 mod widths;
 
+pub use align::align;
 pub use calibrate::Calibrated;
 pub use choose::strategy;
 pub use groups::{Group, Part, Role, Use, halve, matrices};

@@ -1,7 +1,7 @@
 // y = softmax(scale * q K + mask) V, heads grouped; GROUP_ROWS rows of one head a workgroup, QUERY_ROWS of them at once.
 // Args: q f32, k f32 and v f32 of T rows, y f32, then where defined: mask f32. Row i of head h of batch b of q stands at element
 // b * Q_BATCH + h * Q_HEAD + i * Q_ROW + Q_AT, of y the same with Y_, of k and v with K_ and V_ and rows KV_ROW apart. Defines: those;
-// BATCH M T HQ HKV D; SCALE; CAUSAL 0|1: row i stands at T - M + i; WINDOW 0|n; MASKED 0|1 with MASK_BATCH MASK_HEAD MASK_ROW MASK_KEY
+// BATCH M T HQ HKV D; SCALE; SOFTCAP (lib/sight.glsl); CAUSAL 0|1: row i stands at T - M + i; WINDOW 0|n; MASKED 0|1 with MASK_BATCH MASK_HEAD MASK_ROW MASK_KEY
 // strides; QUERY_ROWS GROUP_ROWS; LOCAL threads. Grid: BATCH * HQ * ceil(M / GROUP_ROWS). With MATRIX: the form for matrix units, and
 // the defines of lib/attention_matrix.glsl, GROUP_ROWS being 16 * PARTS_M.
 #version 460

@@ -1,6 +1,6 @@
 // y[row] = softmax(scale * q[row] . K) V over the live cache rows of its kv head.
 // Args: q f32 [HQ][M][D], k cache, v cache [HKV][C][D], y f32 [M][HQ * D], pos (address; POS_WORD says which word), then where
-// defined: step. Defines: M HQ HKV D C; KV_BITS 8|16|32; SCALE; WINDOW 0: all rows up to the query, else that many; POS_WORD;
+// defined: step. Defines: M HQ HKV D C; KV_BITS 8|16|32; SCALE; SOFTCAP (lib/sight.glsl); WINDOW 0: all rows up to the query, else that many; POS_WORD;
 // LIVE 1: query rows beyond step.rows are skipped, and all once step.done is set; GROUP_ROWS rows a workgroup, QUERY_ROWS of them at
 // once; LOCAL threads. Grid: (HQ, ceil(M / GROUP_ROWS)). Row i stands at pos + i. With MATRIX: the form for matrix units, and the
 // defines of lib/attention_matrix.glsl, GROUP_ROWS being 16 * PARTS_M.

@@ -1,6 +1,6 @@
 // y = softmax(scale * q . K) V of one query row over the live cache rows of its kv head.
 // Args: q f32 [HQ][D], k cache, v cache [HKV][C][D], y f32 [HQ * D], pos (address; POS_WORD says which word), then where defined:
-// parts f32 [HQ][SPLITS][D + 2], counters u32 [HQ], step. Defines: HQ HKV D C; KV_BITS 8|16|32; SCALE; WINDOW 0: all rows up to the
+// parts f32 [HQ][SPLITS][D + 2], counters u32 [HQ], step. Defines: HQ HKV D C; KV_BITS 8|16|32; SCALE; SOFTCAP (lib/sight.glsl); WINDOW 0: all rows up to the
 // query, else that many; POS_WORD; LIVE 1: nothing runs once step.done is set; LOCAL threads; KEYS a thread; SPLITS workgroups a
 // head, parts and counters where more than one (see lib/split_attention.glsl). Grid: (HQ, SPLITS). The row stands at pos.
 #version 460

@@ -20,7 +20,7 @@ fn engine(file: &str, dims: &[(&str, usize)]) -> Engine {
     engine_of(super::project().join(DATA).join(file), dims)
 }
 
-fn engine_of(onnx: PathBuf, dims: &[(&str, usize)]) -> Engine {
+pub fn engine_of(onnx: PathBuf, dims: &[(&str, usize)]) -> Engine {
     let dims: BTreeMap<String, usize> = dims.iter().map(|(k, v)| (k.to_string(), *v)).collect();
     let (project, onnx) = (super::project(), Some(onnx));
     let wish = Wish { project, name: "raw".into(), onnx, dims: Some(dims), ..Wish::default() };

@@ -21,7 +21,7 @@ pub(super) fn eval(args: &Args) -> Result<Vec<Values>> {
             turn(args, &mut v, [x.shape[2], x.shape[3]], form, 1, args.int(3)?)?;
             vec![Values::F32(v)]
         }
-        Op::Attention { heads, scale, mask } => vec![Values::F32(attention(args, heads, scale, mask)?)],
+        Op::Attention { heads, scale, mask, cap } => vec![Values::F32(attention(args, heads, [scale, cap], mask)?)],
         Op::RowAttention { heads, scale, mask, packed } => {
             vec![Values::F32(row_attention(args, heads, scale, mask, packed)?)]
         }
@@ -29,7 +29,9 @@ pub(super) fn eval(args: &Args) -> Result<Vec<Values>> {
             let span = Span { pos: args.int(2)?, rows: args.int(3)? };
             vec![Values::F32(written(args, 0, &args.f32s(1)?, args.get(1)?.shape[2], span)?)]
         }
-        Op::CachedAttention { heads, scale, mask } => vec![Values::F32(cached_attention(args, heads, scale, mask)?)],
+        Op::CachedAttention { heads, scale, mask, cap } => {
+            vec![Values::F32(cached_attention(args, heads, [scale, cap], mask)?)]
+        }
         Op::Qkv { heads, norm, bias, rope, nk } => project(args, heads, &qkv(norm, bias, rope), norm, rope, nk)?,
         Op::Splice { vocab, lookup } => vec![Values::F32(splice(args, vocab, lookup)?)],
         _ => {
@@ -172,9 +174,13 @@ struct Rows<'a> {
 
 impl Rows<'_> {
     /// What one query row gathers. `bias` is added to a key's score; None hides the key.
-    fn attend(&self, q: &[f32], scale: f32, bias: impl Fn(usize) -> Option<f32>, out: &mut [f32]) {
+    fn attend(&self, q: &[f32], [scale, cap]: [f32; 2], bias: impl Fn(usize) -> Option<f32>, out: &mut [f32]) {
         let keys = self.k.chunks_exact(self.dim).enumerate();
-        let scores: Vec<(usize, f32)> = keys.filter_map(|(j, k)| bias(j).map(|b| (j, dot(q, k) * scale + b))).collect();
+        let score = |k| {
+            let score = dot(q, k) * scale;
+            if cap > 0.0 { cap * (score / cap).tanh() } else { score }
+        };
+        let scores: Vec<(usize, f32)> = keys.filter_map(|(j, k)| bias(j).map(|b| (j, score(k) + b))).collect();
         let max = scores.iter().map(|s| s.1).fold(f32::NEG_INFINITY, f32::max);
         if max == f32::NEG_INFINITY {
             return out.fill(0.0);
@@ -200,7 +206,7 @@ fn sees(mask: Mask, at: i64, key: usize) -> bool {
     }
 }
 
-fn attention(args: &Args, heads: Heads, scale: f32, mask: Mask) -> Result<Vec<f32>> {
+fn attention(args: &Args, heads: Heads, scale: [f32; 2], mask: Mask) -> Result<Vec<f32>> {
     let (q, k, v) = (args.f32s(0)?, args.f32s(1)?, args.f32s(2)?);
     let (shape, t) = (&args.get(0)?.shape, args.get(1)?.shape[2]);
     let additive = additive(args, mask, 3, [shape[0], heads.q, shape[2], t])?;
@@ -216,10 +222,10 @@ fn additive(args: &Args, mask: Mask, at: usize, scores: [usize; 4]) -> Result<Op
     Ok(Some(super::offsets::Offsets::broadcast(&args.get(at)?.shape, &scores).map(|i| all[i]).collect()))
 }
 
-/// q [b, hq, s, d], k and v [b, hkv, t, d].
+/// q [b, hq, s, d], k and v [b, hkv, t, d]; the scale of scores, and their cap.
 fn attend_heads(
     heads: Heads,
-    scale: f32,
+    scale: [f32; 2],
     mask: Mask,
     [q, k, v]: [&[f32]; 3],
     [s, t]: [usize; 2],
@@ -256,7 +262,7 @@ fn row_attention(args: &Args, heads: Heads, scale: f32, mask: Mask, packed: bool
     };
     let parts = [part(0, s, q, 0)?, part(1, t, kv, q * dim)?, part(2, t, kv, (q + kv) * dim)?];
     let additive = additive(args, mask, if packed { 1 } else { 3 }, [b, q, s, t])?;
-    let y = attend_heads(heads, scale, mask, [&parts[0], &parts[1], &parts[2]], [s, t], additive.as_deref());
+    let y = attend_heads(heads, [scale, 0.0], mask, [&parts[0], &parts[1], &parts[2]], [s, t], additive.as_deref());
     let strides = [q * s * dim, dim, s * dim, 1].map(|n| n as isize);
     Ok(super::offsets::Offsets::new(&[b, s, q, dim], &strides, 0).map(|i| y[i]).collect())
 }
@@ -285,7 +291,7 @@ fn written(args: &Args, i: usize, new: &[f32], s: usize, span: Span) -> Result<V
     Ok(cache)
 }
 
-fn cached_attention(args: &Args, heads: Heads, scale: f32, mask: Mask) -> Result<Vec<f32>> {
+fn cached_attention(args: &Args, heads: Heads, scale: [f32; 2], mask: Mask) -> Result<Vec<f32>> {
     let (q, k, v) = (args.f32s(0)?, args.f32s(1)?, args.f32s(2)?);
     let (s, c, dim, pos) = (args.get(0)?.shape[2], args.get(1)?.shape[2], heads.dim, args.int(3)?);
     let mut out = vec![0.0; q.len()];

@@ -136,8 +136,9 @@ fn made_by_passes(op: &Op, p: Pairs) -> Pairs {
         }
         Op::GatedLinear { norm, act, nk } => p.norm(*norm).put("act", act.name()).flag("nk", *nk),
         Op::Rope { form } => p.rope(Some(*form)),
-        Op::Attention { heads, scale, mask } | Op::CachedAttention { heads, scale, mask } => {
-            p.heads(*heads).num("scale", *scale).mask(*mask)
+        Op::Attention { heads, scale, mask, cap } | Op::CachedAttention { heads, scale, mask, cap } => {
+            let p = p.heads(*heads).num("scale", *scale).mask(*mask);
+            if *cap > 0.0 { p.num("cap", *cap) } else { p }
         }
         Op::RowAttention { heads, scale, mask, packed } => {
             p.heads(*heads).num("scale", *scale).mask(*mask).flag("packed", *packed)
@@ -268,7 +269,8 @@ impl Reader {
             }
             "Rope" => Op::Rope { form: self.rope()?.ok_or_else(|| self.err("rope is missing"))? },
             "Attention" => {
-                Op::Attention { heads: self.heads()?, scale: self.get("scale", number)?, mask: self.mask()? }
+                let (heads, scale, mask) = (self.heads()?, self.get("scale", number)?, self.mask()?);
+                Op::Attention { heads, scale, mask, cap: self.opt("cap", number)?.unwrap_or(0.0) }
             }
             "RowAttention" => Op::RowAttention {
                 heads: self.heads()?,
@@ -277,7 +279,8 @@ impl Reader {
                 packed: self.flag("packed"),
             },
             "CachedAttention" => {
-                Op::CachedAttention { heads: self.heads()?, scale: self.get("scale", number)?, mask: self.mask()? }
+                let (heads, scale, mask) = (self.heads()?, self.get("scale", number)?, self.mask()?);
+                Op::CachedAttention { heads, scale, mask, cap: self.opt("cap", number)?.unwrap_or(0.0) }
             }
             "Qkv" => Op::Qkv {
                 heads: self.heads()?,

@@ -67,13 +67,14 @@ impl Masks {
         let reach = (0..total).rev().take_while(|j| full[(rows - 1) * total + j]).count();
         let kind = if reach == total { Mask::Causal } else { Mask::Window(reach) };
         // A constant holds for a full cache only, and a window counts slots, which are positions only then.
-        let moves = kind == Mask::Causal && sources.contains(&Source::Position);
+        let moves = (kind == Mask::Causal || chunk.inside) && sources.contains(&Source::Position);
         let probes = [past, 0, past / 2, past.saturating_sub(1)];
         let holds = probes.into_iter().take(if moves { 4 } else { 1 }).all(|pos| {
             let Some(seen) = seen(graph, chunk, terms, pos) else { return false };
             (0..rows * total).all(|at| {
-                let (now, j) = (past + at / total, at % total);
-                seen[at] == (j <= now && now - j < reach && (j < pos || j >= past))
+                let (first, j) = (if chunk.inside { pos } else { past }, at % total);
+                let now = first + at / total;
+                seen[at] == (j <= now && now - j < reach && (chunk.inside || j < pos || j >= past))
             })
         });
         if holds { Some(kind) } else { (rows > 1 && full.iter().all(|x| *x)).then_some(Mask::Full) }

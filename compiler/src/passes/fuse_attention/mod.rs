@@ -45,7 +45,7 @@ pub(super) fn softmax(look: &Look, p: ValueId) -> Option<ValueId> {
 }
 
 fn block(look: &Look, under: ValueId, v: ValueId, masks: &Masks) -> Result<(Op, Vec<Option<ValueId>>), String> {
-    let Scores { product, scale, terms } =
+    let Scores { product, scale, cap, terms } =
         scores(look, under).ok_or("the softmax is not over a scaled product and masks")?;
     let (q, kt) =
         look.node(product).and_then(|n| Some((n.input(0)?, n.input(1)?))).ok_or("no product under the softmax")?;
@@ -71,13 +71,15 @@ fn block(look: &Look, under: ValueId, v: ValueId, masks: &Masks) -> Result<(Op, 
     if let (Mask::Given, [Term::Add(mask)]) = (kind, &terms[..]) {
         inputs.push(Some(*mask));
     }
-    Ok((Op::Attention { heads, scale, mask: kind }, inputs))
+    Ok((Op::Attention { heads, scale, mask: kind, cap }, inputs))
 }
 
 /// The product under a softmax, its scale, and what hides keys on the way.
 pub(super) struct Scores {
     pub product: ValueId,
     pub scale: f32,
+    /// What scores are bent to, `cap * tanh(score / cap)`; 0: they are not.
+    pub cap: f32,
     pub terms: Vec<Term>,
 }
 
@@ -86,7 +88,10 @@ pub(super) fn scores(look: &Look, v: ValueId) -> Option<Scores> {
     let v = look.uncast(v);
     let (product, scale) = look.scaled(v);
     if matches!(look.node(product), Some(Node { op: Op::MatMul, .. })) {
-        return Some(Scores { product, scale, terms: Vec::new() });
+        return Some(Scores { product, scale, cap: 0.0, terms: Vec::new() });
+    }
+    if let Some(capped) = capped(look, v) {
+        return Some(capped);
     }
     let with = |inner: ValueId, term: Term| {
         let mut s = scores(look, inner)?;
@@ -104,6 +109,15 @@ pub(super) fn scores(look: &Look, v: ValueId) -> Option<Scores> {
         return with(yes, Term::Seen(test));
     }
     fill(yes).then(|| with(no, Term::Hidden(test))).flatten()
+}
+
+/// `cap * tanh(scale * product / cap)`, the division in any spelling.
+fn capped(look: &Look, v: ValueId) -> Option<Scores> {
+    let (bent, cap) = look.scaled(v);
+    let inner = look.unary(look.uncast(bent), UnaryOp::Tanh)?;
+    let (product, scale) = look.scaled(look.uncast(inner));
+    let fits = cap > 0.0 && matches!(look.node(product), Some(Node { op: Op::MatMul, .. }));
+    fits.then(|| Scores { product, scale: scale * cap, cap, terms: Vec::new() })
 }
 
 /// Within rounding of `1 / sqrt(dim)` it is that, however an exporter split the factor.

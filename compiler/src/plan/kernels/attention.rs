@@ -2,7 +2,7 @@
 //! apart or side by side in rows.
 
 use super::call::{Builder, Cx, float, groups};
-use super::decoder::attention_threads;
+use super::decoder::{attention_threads, cap_name, capped};
 use super::walk::{broadcast, name};
 use crate::error::Result;
 use crate::graph::{Heads, Mask, Op};
@@ -137,8 +137,10 @@ fn sight(cx: &Cx, b: Builder, s: &Shape, mask: Mask) -> Result<(Builder, String)
 
 /// Attention over keys that the graph gives.
 pub(super) fn given(cx: &Cx) -> Result<Vec<Call>> {
-    let (Op::Attention { scale, mask, .. } | Op::RowAttention { scale, mask, .. }) = cx.node.op else {
-        return Err(cx.refuse("is no attention"));
+    let (scale, mask, cap) = match cx.node.op {
+        Op::Attention { scale, mask, cap, .. } => (scale, mask, cap),
+        Op::RowAttention { scale, mask, .. } => (scale, mask, 0.0),
+        _ => return Err(cx.refuse("is no attention")),
     };
     let s = Shape::of(cx)?;
     if s.t == 0 {
@@ -153,6 +155,7 @@ pub(super) fn given(cx: &Cx) -> Result<Vec<Call>> {
         .define("HKV", kv)
         .define("D", dim)
         .define("SCALE", float(scale));
+    let b = capped(b, cap);
     let (mut b, kind) = sight(cx, b, &s, mask)?;
     for (lie, names) in s.lies.iter().zip(LIES) {
         for (name, n) in names.into_iter().zip([lie.batch, lie.head, lie.row, lie.at]) {
@@ -164,7 +167,7 @@ pub(super) fn given(cx: &Cx) -> Result<Vec<Call>> {
         Op::RowAttention { .. } => "_rows",
         _ => "",
     };
-    let label = format!("attention_f32_b{}_m{}_t{}_h{q}_{kv}_d{dim}{form}_{kind}", s.batch, s.m, s.t);
+    let label = format!("attention_f32_b{}_m{}_t{}_h{q}_{kv}_d{dim}{form}_{kind}{}", s.batch, s.m, s.t, cap_name(cap));
     let aligned = s.lies.iter().all(|l| [l.batch, l.head, l.row, l.at].iter().all(|n| n.is_multiple_of(8)));
     let halves = cx.storage.precision != Precision::Fp32 && aligned;
     let parts = if halves { Parts::new(s.m, dim, s.batch * q) } else { None };

@@ -10,7 +10,7 @@ use crate::plan::{Call, Operand};
 const LOCAL: usize = 64;
 
 pub(super) fn cached_attention(cx: &Cx) -> Result<Vec<Call>> {
-    let Op::CachedAttention { heads, scale, mask } = cx.node.op else { return Ok(Vec::new()) };
+    let Op::CachedAttention { heads, scale, mask, cap } = cx.node.op else { return Ok(Vec::new()) };
     let Heads { q, kv, dim } = heads;
     let m = cx.shape(0)?[2];
     let context = cx.shape(1)?[2];
@@ -22,13 +22,13 @@ pub(super) fn cached_attention(cx: &Cx) -> Result<Vec<Call>> {
     let bits = cx.kv_bits();
     wide_enough(cx, dim, 4)?;
     if m == 1 && dim.is_multiple_of(8) && dim <= 512 {
-        return split_attention(cx, heads, context, scale, window);
+        return split_attention(cx, heads, context, (scale, cap), window);
     }
     let (pos, pos_word) = cx.word(3)?;
     let query_rows = if m == 1 { 1 } else { QUERY_ROWS };
     let parts = if bits < 32 { Parts::new(m, dim, q) } else { None };
     let group_rows = parts.map_or(query_rows, |p| p.rows());
-    let name = format!("attend_{}_m{m}_h{q}_{kv}_d{dim}_c{context}{}", cx.kv_name(), window_name(window));
+    let name = format!("attend_{}_m{m}_h{q}_{kv}_d{dim}_c{context}{}{}", cx.kv_name(), window_name(window), cap_name(cap));
     let b = Builder::new("cached_attention.comp", name)
         .define("M", m)
         .define("HQ", q)
@@ -48,6 +48,7 @@ pub(super) fn cached_attention(cx: &Cx) -> Result<Vec<Call>> {
         .write(Operand::Value(cx.node.out()))
         .read(pos)
         .live(cx.generates());
+    let b = capped(b, cap);
     let b = parts.into_iter().fold(b, |b, p| p.define(b));
     Ok(vec![b.build(cx, [q as u32, m.div_ceil(group_rows) as u32, 1])?])
 }
@@ -56,7 +57,13 @@ pub(super) fn cached_attention(cx: &Cx) -> Result<Vec<Call>> {
 const MAX_SPLITS: usize = 32;
 
 /// One query row: workgroups share the keys of a head, and as many work as there are live stretches of keys.
-fn split_attention(cx: &Cx, heads: Heads, context: usize, scale: f32, window: usize) -> Result<Vec<Call>> {
+fn split_attention(
+    cx: &Cx,
+    heads: Heads,
+    context: usize,
+    (scale, cap): (f32, f32),
+    window: usize,
+) -> Result<Vec<Call>> {
     let Heads { q, kv, dim } = heads;
     let bits = cx.kv_bits();
     let local = 128;
@@ -66,7 +73,7 @@ fn split_attention(cx: &Cx, heads: Heads, context: usize, scale: f32, window: us
     // Each workgroup has two stretches at the full context; fewer are not shared at all, see lib/split_attention.glsl.
     let splits = if stretches > 2 { stretches.div_ceil(2).min(MAX_SPLITS) } else { 1 };
     let (pos, pos_word) = cx.word(3)?;
-    let name = format!("attend_{}_m1_h{q}_{kv}_d{dim}_c{context}{}", cx.kv_name(), window_name(window));
+    let name = format!("attend_{}_m1_h{q}_{kv}_d{dim}_c{context}{}{}", cx.kv_name(), window_name(window), cap_name(cap));
     let mut b = Builder::new("split_attention.comp", name)
         .define("HQ", q)
         .define("HKV", kv)
@@ -84,6 +91,7 @@ fn split_attention(cx: &Cx, heads: Heads, context: usize, scale: f32, window: us
         .read(Operand::Value(cx.input(2)?))
         .write(Operand::Value(cx.node.out()))
         .read(pos);
+    b = capped(b, cap);
     if splits > 1 {
         b = b.write(Operand::Scratch(0, (q * splits * (dim + 2) * 4) as u64)).write(Operand::Counters(q as u32));
     }
@@ -98,6 +106,15 @@ pub(super) fn attention_threads(cx: &Cx, dim: usize) -> Result<usize> {
         65..=128 => Ok(128),
         _ => Err(cx.refuse(format!("a head of {dim} channels has no attention kernel"))),
     }
+}
+
+/// Adds SOFTCAP where scores are bent.
+pub(super) fn capped(b: Builder, cap: f32) -> Builder {
+    if cap > 0.0 { b.define("SOFTCAP", float(cap)) } else { b }
+}
+
+pub(super) fn cap_name(cap: f32) -> String {
+    if cap > 0.0 { format!("_cap{cap}").replace('.', "p") } else { String::new() }
 }
 
 fn window_name(window: usize) -> String {

@@ -67,7 +67,7 @@ void score_tile(Floats q, uint q_at, Uints k, uint k_at, uint first, uint last, 
             bool seen = r < rows && key < last && key >= sight_begin(sight, r) && key < sight_end(sight, r);
             float score = SCORE_FLOOR;
             if (seen) {
-                score = sums[r] * scale;
+                score = bent_score(sums[r] * scale);
                 if (masked) {
                     score = masked_score(score, mask, r, key);
                 }

@@ -220,6 +220,7 @@ void attend_matrix(Floats q, uint q_at, Uints k, uint k_at, Uints v, uint v_at, 
 #if KV_BITS == 8
                     s *= cache_scale(k, k_at / HEAD_DIM + key);
 #endif
+                    s = bent_score(s);
                     if (masked) {
                         s = masked_score(s, mask, row, key);
                     }

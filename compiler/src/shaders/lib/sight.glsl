@@ -4,6 +4,15 @@
 #ifndef SIGHT_GLSL
 #define SIGHT_GLSL
 
+// A score, bent where SOFTCAP is defined.
+float bent_score(float score) {
+#ifdef SOFTCAP
+    return SOFTCAP * tanh(clamp(score / SOFTCAP, -10.0, 10.0));
+#else
+    return score;
+#endif
+}
+
 #ifndef Q_ROW
 #define Q_ROW HEAD_DIM
 #endif

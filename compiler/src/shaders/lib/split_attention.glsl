@@ -73,7 +73,7 @@ void add_stretch(vec4 q_lo, vec4 q_hi, Uints k, Uints v, uint cache_at, uint fir
         [[unroll]] for (uint i = 0u; i < LANES; i++) {
             score += products[j * LANES + i];
         }
-        score = first + j >= begin && first + j < end ? score * key_scales[j / LOCAL] * scale : LOWEST;
+        score = first + j >= begin && first + j < end ? bent_score(score * key_scales[j / LOCAL] * scale) : LOWEST;
         weights[j] = score;
         top = max(top, score);
     }

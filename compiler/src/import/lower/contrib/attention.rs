@@ -100,7 +100,13 @@ fn joined(cx: &mut Cx, cache: &Cache, past: Option<ValueId>, new: ValueId, label
     if !cache.inside {
         return plain::present(cx, past, new, label);
     }
-    Err(unsupported("a cache buffer as long as the whole sequence is not supported yet"))
+    let past = past.ok_or_else(|| invalid("a cache buffer is missing"))?;
+    if cx.shape(new).first() != Some(&1) {
+        return Err(unsupported("a cache buffer of more than one batch is not supported"));
+    }
+    let (takes, row) = cache.places(cx)?;
+    let picked = cx.op(Op::Gather { axis: 2 }, &[new, row], "placed")?;
+    cx.op(Op::Where, &[takes, picked, past], label)
 }
 
 /// softmax(q k^T * scale, where seen) v, as rows of heads.

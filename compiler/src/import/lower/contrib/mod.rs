@@ -4,6 +4,7 @@
 
 mod attention;
 mod elementwise;
+mod many;
 mod norm;
 mod packed;
 mod sight;
@@ -19,6 +20,7 @@ pub fn rule(op: &str) -> Option<Rule> {
         "MatMulNBits" => packed::product,
         "GatherBlockQuantized" => packed::lookup,
         "GroupQueryAttention" => attention::grouped,
+        "MultiHeadAttention" => many::headed,
         "RotaryEmbedding" => attention::rotary,
         "SimplifiedLayerNormalization" => return super::norm::rule(op),
         "SkipSimplifiedLayerNormalization" => norm::skip_rms,

@@ -50,6 +50,28 @@ impl Cache {
         })
     }
 
+    /// For a buffer of one batch: which slots take a new row, bool [past, 1], and which, int64 [past].
+    pub fn places(&self, cx: &mut Cx) -> Result<(ValueId, ValueId), Refusal> {
+        let before = self.before(cx)?;
+        let key = format!("{before:?} {} {}", self.rows, self.past);
+        let row = cx.once(format!("row for slot {key}"), |cx| {
+            let before = cx.reshape(before, &[1], "before")?;
+            let slots = counted(cx, self.past, &[self.past]);
+            let from = cx.binary(BinaryOp::Sub, slots, before, "from")?;
+            let from = cx.with_scalar(BinaryOp::Max, from, 0.0, "from")?;
+            cx.with_scalar(BinaryOp::Min, from, self.rows as f64 - 1.0, "row")
+        })?;
+        let takes = cx.once(format!("slot takes {key}"), |cx| {
+            let before = cx.reshape(before, &[1, 1], "before")?;
+            let slots = counted(cx, self.past, &[self.past, 1]);
+            let end = cx.with_scalar(BinaryOp::Add, before, self.rows as f64, "end")?;
+            let from = cx.binary(BinaryOp::GreaterEq, slots, before, "from")?;
+            let to = cx.binary(BinaryOp::Less, slots, end, "to")?;
+            cx.binary(BinaryOp::And, from, to, "takes")
+        })?;
+        Ok((takes, row))
+    }
+
     /// Which of [b, 1, rows, slots] a query sees.
     pub fn seen(&self, cx: &mut Cx) -> Result<ValueId, Refusal> {
         let before = self.before(cx)?;

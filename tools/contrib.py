@@ -2,11 +2,13 @@
 """Small models made of com.microsoft operators, and what onnxruntime says they give: tests/data/contrib.
 
     .cache/venv/bin/python tools/contrib.py --out tests/data/contrib
+    .cache/venv/bin/python tools/contrib.py --smollm2 .cache/models/smollm2-genai
 
 ops/NAME.onnx, ops/NAME.npz: one operator in one form, at odd shapes; inputs by name, what onnxruntime gives as `out.NAME`, or, for forms
 that it lacks (marked below), what the operator's definition says in numpy.
 decoders/NAME: a whole decoder as onnxruntime-genai's builder writes it (modelgen), with model.npz: `prompt`, greedy
 `tokens`, `step_logits`, a row a token. decoders/mid has other forms of the same decoder beside it, over the same weights.
+smollm2/NAME.json (kept when the rest is written anew): modelgen's `run` of SmolLM2's weights in this form; --smollm2 writes the models.
 """
 from __future__ import annotations
 
@@ -440,11 +442,40 @@ def many_headed(rng) -> dict[str, Case]:
     }
 
 
+# fp32 with float zero points says what the weights say; the others quantise anew and compute in fp16, head and table in floats.
+SMOLLM2 = {"exact": "--zp float", "fp16": "--fp16", "fp16-head": "--fp16 --float-head"}
+
+
+def smollm2(out: str) -> None:
+    from modelgen import fetch
+    cache = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".cache", "downloads")
+    os.makedirs(out, exist_ok=True)
+    gguf = os.path.join(out, "weights.gguf")
+    for name, flags in SMOLLM2.items():
+        folder = os.path.join(out, name)
+        if os.path.exists(folder):
+            continue
+        if not os.path.exists(gguf):
+            fetch.fetch("smollm2-135m", gguf, cache)
+        shutil.rmtree(folder + ".part", ignore_errors=True)
+        cli.main(["gguf", "--gguf", gguf, "--format", "genai", "--out", folder + ".part", *flags.split()])
+        os.rename(folder + ".part", folder)
+    if os.path.exists(gguf):
+        os.remove(gguf)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--out", required=True)
-    out = parser.parse_args().out
-    shutil.rmtree(out, ignore_errors=True)
+    parser.add_argument("--out")
+    parser.add_argument("--smollm2", metavar="FOLDER")
+    args = parser.parse_args()
+    if args.smollm2:
+        smollm2(args.smollm2)
+    out = args.out
+    if not out:
+        return
+    for part in ("ops", "decoders"):
+        shutil.rmtree(os.path.join(out, part), ignore_errors=True)
     os.makedirs(os.path.join(out, "ops"))
     rng = np.random.default_rng(7)
     for cases in (products, lookups, attentions, others, many_headed):

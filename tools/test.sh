@@ -18,6 +18,8 @@ say "conformance cases"
 tools/fetch_conformance.sh
 say "a vision transformer"
 tools/fetch_vit.sh
+say "SmolLM2 as a genai export"
+.cache/venv/bin/python tools/contrib.py --smollm2 .cache/models/smollm2-genai
 say "executables"
 for model in tiny tiny-vlm smollm2; do tools/model.sh "$model"; done
 onnx=tests/data/smolvlm-tiny/vision.onnx tools/model.sh vision

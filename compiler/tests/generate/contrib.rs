@@ -100,3 +100,61 @@ fn a_product_or_lookup_as_it_stands_gives_what_onnxruntime_gives() {
         }
     }
 }
+
+/// The logits after each of `tokens`, which follow the prompt whatever the program says: those that chose the first, and so on.
+fn forced(engine: &mut Engine, context: u32, prompt: &[u32], tokens: &[u32]) -> Vec<Vec<f32>> {
+    let mut rows = vec![generate(engine, context, prompt, 1).remove(0).1];
+    for (i, token) in tokens[..tokens.len() - 1].iter().enumerate() {
+        let step = Step {
+            pos: (prompt.len() + i) as u32,
+            rows: 1,
+            limit: context,
+            context,
+            draw: Sampling::default().draw(),
+            ..bytemuck::Zeroable::zeroed()
+        };
+        engine.set_step(&step).unwrap();
+        engine.set_tokens(&[*token]).unwrap();
+        engine.run(1, Part::Whole).unwrap();
+        rows.push(engine.logits().unwrap());
+    }
+    rows
+}
+
+fn best(row: &[f32]) -> u32 {
+    let mut top = 0;
+    for (i, x) in row.iter().enumerate() {
+        top = if *x > row[top] { i } else { top };
+    }
+    top as u32
+}
+
+/// SmolLM2's own weights in this form, one file a recipe (`tools/contrib.py --smollm2`), against onnxruntime on the same file.
+#[test]
+fn smollm2_as_a_genai_export_gives_what_onnxruntime_gives() {
+    const SIZE: usize = 128;
+    for (name, precision) in [("exact", Precision::Fp32), ("fp16", Precision::Fp16), ("fp16-head", Precision::Fp16)] {
+        let path = format!(".cache/models/smollm2-genai/{name}/model.onnx");
+        if !project().join(&path).exists() {
+            skipped(&format!("smollm2 as a genai export, {name}"), "tools/contrib.py --smollm2 has not run");
+            continue;
+        }
+        let text = project().join(format!("tests/data/contrib/smollm2/{name}.json"));
+        let golden: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(text).unwrap()).unwrap();
+        let mut engine = open(planned(&path, SIZE, 32, precision));
+        for case in golden.as_array().unwrap() {
+            let (prompt, tokens) = (numbers(&case["prompt_ids"]), numbers(&case["tokens"]));
+            let rows = forced(&mut engine, SIZE as u32, &prompt, &tokens);
+            for pair in case["first_top5"].as_array().unwrap() {
+                let (id, want) = (pair[0].as_u64().unwrap() as usize, pair[1].as_f64().unwrap());
+                let far = (f64::from(rows[0][id]) - want).abs();
+                assert!(far < BOUND, "{name}, {}: the logit of {id} is {far} away", case["prompt"]);
+            }
+            for (step, (row, token)) in rows.iter().zip(&tokens).enumerate() {
+                let margin = case["margins"][step].as_f64().unwrap();
+                let bound = if name == "exact" { 0.02 } else { BOUND };
+                assert!(best(row) == *token || margin < bound, "{name}, {}: step {step} by {margin}", case["prompt"]);
+            }
+        }
+    }
+}

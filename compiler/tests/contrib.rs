@@ -48,7 +48,8 @@ fn compare(name: &str) -> Result<(), String> {
         }
         let (got, want) = (got.to_f64(), want.data.to_f64());
         let most = want.iter().fold(1.0f64, |m, x| m.max(x.abs()));
-        let bound = most * if graph.outputs.iter().any(|o| graph.ty(o.value).dtype == DType::F16) { 4e-3 } else { 1e-5 };
+        let bound =
+            most * if graph.outputs.iter().any(|o| graph.ty(o.value).dtype == DType::F16) { 4e-3 } else { 1e-5 };
         let far = got.iter().zip(&want).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
         if far.is_nan() || far > bound {
             return Err(format!("{key} is {far} away, the bound is {bound}"));

@@ -24,9 +24,7 @@ pub fn align(buckets: &mut [BucketGraph]) {
                         again
                     }),
                 },
-                (None, Some(name)) => {
-                    Some(Tensor::absent_quantised(name.to_string(), tensor.shape.clone(), quant))
-                }
+                (None, Some(name)) => Some(Tensor::absent_quantised(name.to_string(), tensor.shape.clone(), quant)),
                 (None, None) => None,
             };
             if let Some(again) = again {

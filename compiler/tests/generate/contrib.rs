@@ -91,7 +91,8 @@ fn a_product_or_lookup_as_it_stands_gives_what_onnxruntime_gives() {
         let file = format!("tests/data/contrib/ops/{name}");
         let arrays = npz::read(&project().join(format!("{file}.npz"))).unwrap();
         let mut engine = raw::engine_of(project().join(format!("{file}.onnx")), &[]);
-        let inputs: Vec<_> = arrays.iter().filter(|(n, _)| !n.starts_with("out.")).map(|(n, a)| (n.as_str(), a)).collect();
+        let inputs: Vec<_> =
+            arrays.iter().filter(|(n, _)| !n.starts_with("out.")).map(|(n, a)| (n.as_str(), a)).collect();
         let results = engine.run_raw(0, &inputs).unwrap();
         for (key, got) in results.into_iter() {
             let want = &arrays.iter().find(|(n, _)| *n == format!("out.{key}")).unwrap().1;

@@ -175,7 +175,12 @@ pub fn cached_attention(m: usize, h: Heads, c: usize, mask: Mask) -> Graph {
     let k = b.state("past.k", &[1, h.kv, c, h.dim]);
     let v = b.state("past.v", &[1, h.kv, c, h.dim]);
     let [pos, _] = b.step();
-    let op = Op::CachedAttention { heads: h, scale: 1.0 / (h.dim as f32).sqrt(), mask, cap: if c % 3 == 0 { 2.0 } else { 0.0 } };
+    let op = Op::CachedAttention {
+        heads: h,
+        scale: 1.0 / (h.dim as f32).sqrt(),
+        mask,
+        cap: if c % 3 == 0 { 2.0 } else { 0.0 },
+    };
     let mut graph = b.finish(op, &[q, k, v, pos], &[]);
     for state in [k, v].into_iter().flatten() {
         graph.states.push(State { input: state, output: state });

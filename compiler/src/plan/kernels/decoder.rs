@@ -28,7 +28,8 @@ pub(super) fn cached_attention(cx: &Cx) -> Result<Vec<Call>> {
     let query_rows = if m == 1 { 1 } else { QUERY_ROWS };
     let parts = if bits < 32 { Parts::new(m, dim, q) } else { None };
     let group_rows = parts.map_or(query_rows, |p| p.rows());
-    let name = format!("attend_{}_m{m}_h{q}_{kv}_d{dim}_c{context}{}{}", cx.kv_name(), window_name(window), cap_name(cap));
+    let name =
+        format!("attend_{}_m{m}_h{q}_{kv}_d{dim}_c{context}{}{}", cx.kv_name(), window_name(window), cap_name(cap));
     let b = Builder::new("cached_attention.comp", name)
         .define("M", m)
         .define("HQ", q)
@@ -73,7 +74,8 @@ fn split_attention(
     // Each workgroup has two stretches at the full context; fewer are not shared at all, see lib/split_attention.glsl.
     let splits = if stretches > 2 { stretches.div_ceil(2).min(MAX_SPLITS) } else { 1 };
     let (pos, pos_word) = cx.word(3)?;
-    let name = format!("attend_{}_m1_h{q}_{kv}_d{dim}_c{context}{}{}", cx.kv_name(), window_name(window), cap_name(cap));
+    let name =
+        format!("attend_{}_m1_h{q}_{kv}_d{dim}_c{context}{}{}", cx.kv_name(), window_name(window), cap_name(cap));
     let mut b = Builder::new("split_attention.comp", name)
         .define("HQ", q)
         .define("HKV", kv)

@@ -10,6 +10,7 @@ use crate::manifest::{self, Bucket, MANIFEST, Manifest};
 use crate::quantise::{Method, Settings};
 use crate::storage::{Kv, Precision};
 use crate::texts::{self, TextFiles};
+use crate::workflow::{self, Understood};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -33,6 +34,8 @@ pub struct Wish {
     pub dims: Option<Bindings>,
     /// Plan only: weights may be absent.
     pub without_weights: bool,
+    /// Unknown keys of workflow metadata are left out.
+    pub lossy: bool,
 }
 
 /// What to do differently from the manifest's `[quantise]`.
@@ -62,6 +65,8 @@ pub struct Job {
     pub shown: String,
     graphs: BTreeMap<String, PathBuf>,
     pub text: Option<TextFiles>,
+    /// How the package says that it runs.
+    pub workflow: Option<Understood>,
     pub golden: Option<Vec<u8>>,
     pub lock: Lock,
     /// Where the lock is kept; none for weights that are not the manifest's.
@@ -91,7 +96,7 @@ impl Job {
             (None, Some(onnx)) => {
                 let text = match &wish.dims {
                     Some(_) => init::raw(onnx)?,
-                    None => init::manifest(onnx)?,
+                    None => init::manifest(onnx, wish.lossy)?,
                 };
                 let home = wish.project.join("generated").join(&wish.name);
                 let shown = format!("generated/{}/{MANIFEST}", wish.name);
@@ -119,6 +124,11 @@ impl Job {
         if let Some(dims) = &wish.dims {
             known_symbols(dims, &graphs)?;
         }
+        let workflow = manifest.workflow.as_ref().map(|w| {
+            let file = folders.find(&w.metadata).map_err(|e| without(wish, &manifest, e))?;
+            workflow::read(&file, w.allow_lossy || wish.lossy)
+        });
+        let workflow = workflow.transpose()?;
         let text =
             match manifest.text.as_ref().map(|t| texts::gather(t, &|name| folders.find(name).and_then(|p| read(&p)))) {
                 // A plan needs no tokenizer; the executable would take --prompt-ids only.
@@ -140,7 +150,7 @@ impl Job {
         };
         let without_weights = wish.without_weights;
         let files = (text, golden);
-        Ok(Job { graphs, lock, lock_stays, without_weights, made, ..Job::of(manifest, shown, files, lock_path) })
+        Ok(Job { graphs, workflow, lock, lock_stays, without_weights, made, ..Job::of(manifest, shown, files, lock_path) })
     }
 
     /// A job without ONNX files, for graphs that come from elsewhere.
@@ -152,7 +162,8 @@ impl Job {
     ) -> Job {
         let (graphs, lock, made) = (BTreeMap::new(), Lock::default(), None);
         let (lock_stays, reuse, without_weights) = (false, false, false);
-        Job { manifest, shown, graphs, text, golden, lock, lock_path, lock_stays, reuse, without_weights, made }
+        let workflow = None;
+        Job { manifest, shown, graphs, text, workflow, golden, lock, lock_path, lock_stays, reuse, without_weights, made }
     }
 
     /// The file of a graph that the manifest names.
@@ -216,6 +227,7 @@ fn as_it_stands(m: &mut Manifest, dims: &Bindings, precision: Option<Precision>)
     m.kv = None;
     m.context = None;
     m.text = None;
+    m.workflow = None;
     m.picture = None;
     m.golden = None;
     let (graphs, edges) = m.buckets.first().map(|b| (b.graphs.clone(), b.edges.clone())).unwrap_or_default();
@@ -227,7 +239,8 @@ fn as_it_stands(m: &mut Manifest, dims: &Bindings, precision: Option<Precision>)
 fn known_symbols(dims: &Bindings, graphs: &BTreeMap<String, PathBuf>) -> Result<()> {
     let mut symbols = BTreeSet::new();
     for path in graphs.values() {
-        symbols.extend(inspect(path)?.symbols);
+        let inspection = inspect(path)?;
+        symbols.extend(inspection.symbols.into_iter().chain(inspection.numbers));
     }
     let Some(unknown) = dims.keys().find(|name| !symbols.contains(*name)) else { return Ok(()) };
     let known: Vec<&str> = symbols.iter().map(String::as_str).collect();

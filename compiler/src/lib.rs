@@ -26,3 +26,4 @@ pub mod repack;
 pub mod shaders;
 pub mod storage;
 pub mod texts;
+pub mod workflow;

@@ -4,9 +4,11 @@
 mod extends;
 mod picture;
 mod sampling;
+mod workflow;
 
 pub use picture::{Law, Picture, Token};
 pub use sampling::Table as Sampling;
+pub use workflow::Table as Workflow;
 
 use crate::error::{Error, Result};
 use crate::import::Bindings;
@@ -40,6 +42,8 @@ pub struct Manifest {
     pub text: Option<Text>,
     /// How tokens are drawn unless the command line says otherwise; greedily without it.
     pub sampling: Option<Sampling>,
+    /// Metadata of a package that says how it runs.
+    pub workflow: Option<Workflow>,
     /// Present when the model looks at pictures.
     pub picture: Option<Picture>,
     /// Golden file, beside the manifest.
@@ -116,6 +120,7 @@ struct File {
     buckets: Vec<FileBucket>,
     text: Option<Text>,
     sampling: Option<Sampling>,
+    workflow: Option<Workflow>,
     picture: Option<Picture>,
     golden: Option<String>,
     #[serde(default)]
@@ -207,6 +212,7 @@ impl Manifest {
             buckets,
             text: file.text,
             sampling: file.sampling,
+            workflow: file.workflow,
             picture: file.picture,
             golden: file.golden,
             sources: file.sources,

@@ -13,6 +13,7 @@ use crate::pictures;
 use crate::plan::{self, Plan, Request, Shaders};
 use crate::quantise::{self, Report};
 use crate::storage::Precision;
+use crate::workflow;
 use onnxcast_runtime::program::Program;
 
 /// What compiling gives.
@@ -32,8 +33,15 @@ pub fn compile(job: &Job, say: &mut dyn FnMut(&str)) -> Result<Compiled> {
     say("import");
     let imported = import(job)?; // ONNX -> one graph a bucket; every shape a number; graph::verify
     say("passes");
-    let (fused, _log) = fuse(imported)?; // rewrites in the order of passes::ORDER; graph::verify after each
+    let (mut fused, _log) = fuse(imported)?; // rewrites in the order of passes::ORDER; graph::verify after each
+    own_sampler(job, &mut fused)?; // where a package draws in a way of its own, that graph follows the logits
     finish(job, fused, say)
+}
+
+/// A sampler that no kernel of ours stands for goes behind the logits, compiled as it is.
+pub fn own_sampler(job: &Job, fused: &mut [BucketGraph]) -> Result<()> {
+    let Some(workflow::Drawer::Own(own)) = job.workflow.as_ref().map(|w| &w.sampler) else { return Ok(()) };
+    fused.iter_mut().filter(|b| b.decoder).try_for_each(|b| workflow::attach(own, &mut b.graph))
 }
 
 /// The stages after the passes, also for graphs that come out of a pool.
@@ -62,6 +70,9 @@ pub fn import(job: &Job) -> Result<Vec<BucketGraph>> {
     for ((bucket, parts), decoder) in job.manifest.buckets.iter().zip(read).zip(decoders) {
         let keep = if decoder { Keep::Last } else { Keep::Open };
         let made = import::compose(parts, &bucket.edges, keep).map_err(|e| place(e, bucket))?;
+        if let Some(w) = job.workflow.as_ref().filter(|_| decoder) {
+            workflow::hold(w, &made.graph).map_err(|e| place(e, bucket))?; // what the package says of its decoder is so
+        }
         if !decoder {
             passes::roles::check_free(&made.graph).map_err(|e| place(e, bucket))?;
         }

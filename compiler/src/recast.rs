@@ -86,6 +86,7 @@ impl Recast {
             buckets: self.buckets.iter().map(bucket).collect(),
             text: None,
             sampling: card.sampling,
+            workflow: None,
             picture: card.picture,
             golden: None,
             sources: BTreeMap::new(),

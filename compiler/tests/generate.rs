@@ -29,6 +29,8 @@ mod pictures;
 mod quantised;
 #[path = "generate/raw.rs"]
 mod raw;
+#[path = "generate/workflow.rs"]
+mod workflow;
 #[path = "../../tests/common/skipped.rs"]
 mod skipped;
 

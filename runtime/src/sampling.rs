@@ -18,12 +18,14 @@ pub struct Sampling {
     pub min_p: f32,
     pub repeat_penalty: f32,
     pub seed: u64,
+    /// What the random number counts: none is the token's place in the context, else the tokens of the answer, from this on.
+    pub counter: Option<u32>,
 }
 
 impl Default for Sampling {
     /// Draws from the plain distribution of the model.
     fn default() -> Sampling {
-        Sampling { temperature: 1.0, top_k: 0, top_p: 1.0, min_p: 0.0, repeat_penalty: 1.0, seed: 0 }
+        Sampling { temperature: 1.0, top_k: 0, top_p: 1.0, min_p: 0.0, repeat_penalty: 1.0, seed: 0, counter: None }
     }
 }
 
@@ -53,7 +55,12 @@ impl Sampling {
         self.temperature == 0.0 && self.repeat_penalty == 1.0
     }
 
-    /// The values that kernels read.
+    /// What is added to a token's place to give its counter, for an answer to a prompt of so many tokens.
+    pub fn offset(&self, prompt: u32) -> u32 {
+        self.counter.map_or(0, |first| first.wrapping_sub(prompt))
+    }
+
+    /// The values that kernels read; the session adds `offset`.
     pub fn draw(&self) -> Draw {
         let likeliest = self.temperature == 0.0;
         let top_k = u32::try_from(self.top_k.max(0)).unwrap_or(u32::MAX);
@@ -65,7 +72,7 @@ impl Sampling {
             repeat_penalty: self.repeat_penalty,
             seed_low: self.seed as u32,
             seed_high: (self.seed >> 32) as u32,
-            reserved: 0,
+            counter: 0,
         }
     }
 }
@@ -91,7 +98,7 @@ mod tests {
             let said = sampling.check().unwrap_err().to_string();
             assert!(said.starts_with(flag), "{sampling:?}: {said}");
         }
-        Sampling { temperature: 0.0, top_k: -1, top_p: 1e-9, min_p: 1.0, repeat_penalty: 1.1, seed: 1 }
+        Sampling { temperature: 0.0, top_k: -1, top_p: 1e-9, min_p: 1.0, repeat_penalty: 1.1, seed: 1, counter: None }
             .check()
             .unwrap();
     }

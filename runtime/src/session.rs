@@ -6,7 +6,7 @@ use crate::error::{Error, Kind, Result};
 use crate::generator::Generator;
 use crate::generator::Scorer;
 use crate::profile::Timing;
-use crate::program::{Decoder, Pictures, Port};
+use crate::program::{Decoder, Phase, Pictures, Port};
 use crate::recorder::Part;
 use crate::sampling::Sampling;
 use crate::step::{Done, MAX_STOPS, RING, Step};
@@ -42,6 +42,8 @@ pub struct Session {
     decoder: Decoder,
     stops: Vec<u32>,
     options: Options,
+    /// Tokens of the prompt that is answered.
+    prompt: u32,
     /// The id of every valid row of the cache.
     cached: Vec<u32>,
     /// Which slots hold a picture.
@@ -73,12 +75,17 @@ impl Session {
         }
         if let Some(sampling) = &options.sampling {
             sampling.check()?;
+            let blocks = engine.bucket(decoder.decode)?.blocks.iter();
+            if !sampling.is_greedy() && !blocks.into_iter().any(|b| b.phase == Phase::Drawn) {
+                let what = "this program draws by a graph of its own, which takes no settings";
+                return Err(Error::usage(what).hint("leave out --temp and its like"));
+            }
         }
         let ahead = options.ahead.clamp(1, 16);
         let steps = options.steps.clamp(1, RING / 2 / ahead as u32);
         let options = Options { steps, ahead, chunks: options.chunks.max(1), ..options };
         let shown = vec![false; decoder.pictures.map_or(0, |p| p.slots as usize)];
-        Ok(Session { engine, decoder, stops: stops.to_vec(), options, cached: Vec::new(), shown, answer: None })
+        Ok(Session { engine, decoder, stops: stops.to_vec(), prompt: 0, options, cached: Vec::new(), shown, answer: None })
     }
 
     pub fn engine(&mut self) -> &mut Engine {
@@ -187,6 +194,7 @@ impl Session {
             stops: [0; MAX_STOPS],
             draw: self.drawn().copied().unwrap_or_default().draw(),
         };
+        step.draw.counter = self.drawn().map_or(0, |s| s.offset(self.prompt));
         step.stops[..self.stops.len()].copy_from_slice(&self.stops);
         step
     }
@@ -230,6 +238,7 @@ impl Session {
     /// Submissions follow each other without waiting, as many as may be under way.
     fn prefill(&mut self, ids: &[u32], limit: u32) -> Result<u32> {
         let kept = self.cached.iter().zip(ids).take_while(|(a, b)| a == b).count().min(ids.len() - 1);
+        self.prompt = ids.len() as u32;
         // Until it has worked, only the kept rows are known to be right.
         self.cached.truncate(kept);
         let (prefill, decode) = (self.decoder.prefill, self.decoder.decode);

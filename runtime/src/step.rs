@@ -45,8 +45,8 @@ pub struct Step {
 /// these the fewest likeliest that hold `top_p` of the probability; among what is left, with probabilities that add up to one, the
 /// token is the first whose cumulated probability reaches a random number. Between equals the lower token comes first.
 ///
-/// That number comes from Threefry-2x64-20 with key `seed` and counter `pos`, the place the token will have in the context: it
-/// depends on nothing else.
+/// That number comes from Threefry-2x64-20 with key `seed` and counter `pos + counter`, where `pos` is the place the token will have in
+/// the context: it depends on nothing else.
 #[repr(C)]
 #[derive(Clone, Copy, PartialEq, Debug, Pod, Zeroable)]
 pub struct Draw {
@@ -62,7 +62,8 @@ pub struct Draw {
     pub repeat_penalty: f32,
     pub seed_low: u32,
     pub seed_high: u32,
-    pub reserved: u32,
+    /// Added to the place, with 32 bits.
+    pub counter: u32,
 }
 
 /// Why generation ended.

@@ -130,6 +130,11 @@ def cmd_vlm(a) -> None:
         tokenizer.toy(a.out)
 
 
+def cmd_workflow(a) -> None:
+    from . import workflow
+    workflow.build(a.model, a.out, a.eos, a.max_context)
+
+
 def cmd_run(a) -> None:
     from . import run
     tok, eos = run.load_dir(a.dir)
@@ -286,6 +291,13 @@ def add_random(sub) -> None:
 
 def add_reading(sub) -> None:
     """Commands that run or describe what is there."""
+    s = sub.add_parser("workflow", help="a workflow package around a decoder, and what its YAML gives in onnxruntime")
+    s.add_argument("--model", required=True, help="the decoder, with a growing cache")
+    s.add_argument("--eos", type=int, default=258)
+    s.add_argument("--max-context", type=int, default=256)
+    s.add_argument("--out", required=True)
+    s.set_defaults(fn=cmd_workflow)
+
     s = sub.add_parser("run", help="greedy reference run in onnxruntime")
     run_flags(s, 64)
     s.add_argument("--prompt", default="What is the capital of France?")

@@ -8,6 +8,7 @@ mod progress;
 mod report;
 mod sources;
 mod support;
+mod workflow;
 
 use crate::error::{Error, Result};
 use crate::import::Bindings;
@@ -96,6 +97,14 @@ enum Command {
         #[arg(long)]
         force: bool,
     },
+    /// Show how a package's workflow metadata says that it runs, and what becomes of each of its components
+    Workflow {
+        /// The package's folder, or its inference_metadata.yaml
+        package: PathBuf,
+        /// Leave out keys that are not known, and list them
+        #[arg(long)]
+        allow_lossy: bool,
+    },
     /// Tell what every pass did to a model and what it declined
     Explain(Model),
     /// Print the graphs of a model
@@ -121,6 +130,9 @@ enum Command {
         /// Where to write it; generated/NAME/model.toml unless given, `-` for stdout
         #[arg(short, long, value_name = "FILE")]
         output: Option<PathBuf>,
+        /// Leave out keys of workflow metadata that are not known
+        #[arg(long)]
+        allow_lossy: bool,
     },
 }
 
@@ -205,13 +217,16 @@ struct Model {
     /// Plan and code only: weights may be absent, weights.lock stands for them
     #[arg(long)]
     without_weights: bool,
+    /// Leave out keys of workflow metadata that are not known
+    #[arg(long)]
+    allow_lossy: bool,
 }
 
 impl Model {
     fn wish(self) -> Wish {
-        let Model { name, manifest, onnx, precision, kv, codes, dims, without_weights } = self;
+        let Model { name, manifest, onnx, precision, kv, codes, dims, without_weights, allow_lossy: lossy } = self;
         let quantise = codes.wish();
-        Wish { project: PathBuf::new(), name, manifest, onnx, precision, kv, quantise, dims, without_weights }
+        Wish { project: PathBuf::new(), name, manifest, onnx, precision, kv, quantise, dims, without_weights, lossy }
     }
 }
 
@@ -276,7 +291,8 @@ fn run(command: Command) -> Result<()> {
         Command::Graph { model, dot, imported, bucket } => {
             report::graph(&model.wish(), dot, imported, bucket.as_deref())
         }
-        Command::Init { onnx, name, output } => report::init(&onnx, name, output),
+        Command::Init { onnx, name, output, allow_lossy } => report::init(&onnx, name, output, allow_lossy),
+        Command::Workflow { package, allow_lossy } => workflow::show(&package, allow_lossy),
     }
 }
 

@@ -107,8 +107,8 @@ fn beside(file: &Path) -> &Path {
 }
 
 /// Writes a manifest; one that is there already is not touched.
-pub fn init(onnx: &Path, name: Option<String>, to: Option<PathBuf>) -> Result<()> {
-    let text = first::manifest(onnx)?;
+pub fn init(onnx: &Path, name: Option<String>, to: Option<PathBuf>, lossy: bool) -> Result<()> {
+    let text = first::manifest(onnx, lossy)?;
     let spelled = |s: &std::ffi::OsStr| s.to_string_lossy().replace(' ', "-");
     let of_folder = |p: &Path| p.canonicalize().ok()?.file_name().map(spelled);
     let from_path = || match onnx.is_dir() {

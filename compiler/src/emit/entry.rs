@@ -75,6 +75,13 @@ fn sampling(assets: &Assets) -> (TokenStream, TokenStream) {
     let [temperature, top_p, min_p, repeat_penalty] =
         [s.temperature, s.top_p, s.min_p, s.repeat_penalty].map(Literal::f32_unsuffixed);
     let (top_k, seed) = (Literal::i64_unsuffixed(s.top_k), Literal::u64_unsuffixed(s.seed));
+    let counter = match s.counter {
+        Some(n) => {
+            let n = Literal::u32_unsuffixed(n);
+            quote!(Some(#n))
+        }
+        None => quote!(None),
+    };
     let value = quote! {
         Some(Sampling {
             temperature: #temperature,
@@ -83,6 +90,7 @@ fn sampling(assets: &Assets) -> (TokenStream, TokenStream) {
             min_p: #min_p,
             repeat_penalty: #repeat_penalty,
             seed: #seed,
+            counter: #counter,
         })
     };
     (
@@ -189,7 +197,7 @@ mod tests {
         let value = "picture:Some(Picture{height:4,width:6,resample:Resample::Lanczos,rescale:0.003921569,mean:[0.5,0.5,0.5],\
             std:[0.5,0.25,1.0],token:Token::Text(\"<image>\"),before:\"<b>\",after:\"\",})";
         assert!(printed.contains(value), "{printed}");
-        let drawn = "sampling:Some(Sampling{temperature:0.7,top_k:20,top_p:1.0,min_p:0.0,repeat_penalty:1.0,seed:0,})";
+        let drawn = "sampling:Some(Sampling{temperature:0.7,top_k:20,top_p:1.0,min_p:0.0,repeat_penalty:1.0,seed:0,counter:None,})";
         assert!(printed.contains(drawn), "{printed}");
         assert!(printed.contains("model::{Card,Model,Picture,Resample,Token,Text}"), "{printed}");
         let card: serde_json::Value = serde_json::from_slice(&super::assets(&assets)[0].1).unwrap();

@@ -25,7 +25,7 @@ pub use op::{BinaryOp, Heads, Mask, Norm, Op, PadMode, ReduceOp, Rotary, Scatter
 pub use tensor::{Data, Tensor};
 pub use text::{parse, print};
 pub use verify::verify;
-pub use words::{POS, ROWS, step_word};
+pub use words::{COUNTER, POS, ROWS, is_counter, step_word};
 
 use crate::error::Result;
 use std::collections::HashMap;

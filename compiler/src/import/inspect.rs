@@ -32,6 +32,8 @@ pub struct Inspection {
     pub outputs: Vec<Port>,
     /// Symbols that inputs need a value for.
     pub symbols: BTreeSet<String>,
+    /// Inputs that are one whole number: it may be given when compiling.
+    pub numbers: Vec<String>,
     /// How often each operator occurs, bodies and functions included; other domains as `domain.Name`.
     pub operators: BTreeMap<String, usize>,
     pub nodes: usize,
@@ -72,6 +74,7 @@ pub fn inspect(path: &Path) -> Result<Inspection> {
         inputs,
         outputs: graph.output.iter().map(|o| port(&o.name, declared(o).ok())).collect(),
         symbols,
+        numbers: super::numbers::names(&model),
         nodes: operators.values().sum(),
         operators,
         functions: model.proto.functions.len(),

@@ -16,6 +16,7 @@ mod functions;
 mod inspect;
 mod lower;
 mod mmap;
+mod numbers;
 mod order;
 mod package;
 mod positions;
@@ -43,7 +44,7 @@ use onnx_ir::{Message, TensorProto};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Values for symbolic dimensions, by `dim_param`.
+/// Values for symbolic dimensions, by `dim_param`, and for inputs that are one whole number, by name.
 pub type Bindings = BTreeMap<String, usize>;
 
 /// How to import.
@@ -84,7 +85,9 @@ pub fn tensor_file(path: &Path) -> Result<Tensor> {
 }
 
 fn finish(model: &proto::Model, options: &Options) -> Result<Graph> {
-    let walked = walk::walk(model, options, None)?;
+    let mut fixed = numbers::constants(model, &options.bind);
+    fixed.extend(options.fixed.clone());
+    let walked = walk::walk(model, &Options { fixed, ..options.clone() }, None)?;
     let problems = walked.problems();
     if !problems.is_empty() {
         let nodes = walked.nodes.len();

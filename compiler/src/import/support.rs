@@ -2,7 +2,7 @@
 //! Promise: nothing is compiled, and one bad node does not hide the next.
 
 use super::walk::walk;
-use super::{Bindings, NodeReport, Options, proto};
+use super::{Bindings, NodeReport, Options, numbers, proto};
 use crate::error::Result;
 use std::path::Path;
 
@@ -33,7 +33,9 @@ impl Report {
 /// the report says which. Missing external data is no error here.
 pub fn support(path: &Path, options: &Options) -> Result<Report> {
     let model = proto::read(path)?;
-    let options = Options { without_weights: true, ..options.clone() };
+    let mut fixed = numbers::constants(&model, &options.bind);
+    fixed.extend(options.fixed.clone());
+    let options = Options { without_weights: true, fixed, ..options.clone() };
     let attempt = |longer: Option<&str>| -> Result<Report> {
         let assume = |symbol: &str| assume(symbol, longer);
         let walked = walk(&model, &options, Some(&assume))?;
@@ -50,6 +52,18 @@ pub fn support(path: &Path, options: &Options) -> Result<Report> {
             && report.misfits() < best.misfits()
         {
             best = report;
+        }
+    }
+    // Shapes may be made of a number that is an input.
+    let open: Bindings = numbers::names(&model).into_iter().filter(|n| !options.fixed.contains_key(n)).map(|n| (n, ASSUMED)).collect();
+    if !best.is_supported() && !open.is_empty() {
+        let fixed = numbers::constants(&model, &open).into_iter().chain(options.fixed.clone()).collect();
+        let walked = walk(&model, &Options { fixed, ..options.clone() }, Some(&|symbol| assume(symbol, None)));
+        if let Ok(walked) = walked {
+            let report = Report { nodes: walked.nodes, assumed: walked.assumed.into_iter().chain(open).collect() };
+            if report.refused().count() < best.refused().count() {
+                best = report;
+            }
         }
     }
     best.explain_misfits();

@@ -4,6 +4,7 @@
 mod decoder;
 mod genai;
 mod place;
+mod workflow;
 #[cfg(test)]
 mod tests;
 
@@ -23,9 +24,9 @@ const CHUNK: usize = 128;
 /// Extent of a symbol that is no part of a decoder, for the user to edit.
 const GUESS: usize = 128;
 
-/// A manifest for `onnx`.
-pub fn manifest(onnx: &Path) -> Result<String> {
-    let place = Place::of(onnx)?;
+/// A manifest for `onnx`. With `lossy`, keys of workflow metadata that nobody here knows are left out.
+pub fn manifest(onnx: &Path, lossy: bool) -> Result<String> {
+    let place = Place::of(onnx, Some(lossy))?;
     let inspection = inspect(&place.model)?;
     if let Some(config) = &place.genai {
         genai::check(config, &inspection, &place.graph)?;
@@ -38,8 +39,12 @@ pub fn manifest(onnx: &Path) -> Result<String> {
                 Some(config) => genai::context(config, &mut out),
                 None => place.context()?,
             };
+            let context = place.workflow.as_ref().and_then(|w| w.context).map_or(context, |most| context.min(most).max(2));
             let _ = writeln!(out, "context = {context}");
             place.write_folder_and_graph(&mut out);
+            if let Some(w) = &place.workflow {
+                workflow::write(w, lossy, &mut out);
+            }
             out += "\n[dims]\n";
             for (symbol, value) in decoder.dims(&inspection) {
                 let _ = writeln!(out, "{} = {value}", quoted(&symbol));
@@ -49,6 +54,7 @@ pub fn manifest(onnx: &Path) -> Result<String> {
             place.write_text(&mut out)?;
         }
         (None, Some(config)) => return Err(genai::no_cache(config)),
+        (None, None) if place.workflow.is_some() => return Err(workflow::no_cache(&place.graph)),
         (None, None) => {
             place.write_folder_and_graph(&mut out);
             out += "\n[dims]\n";
@@ -65,7 +71,7 @@ pub fn manifest(onnx: &Path) -> Result<String> {
 
 /// A manifest for a graph that will be compiled as it stands; its dimensions come from the user.
 pub fn raw(onnx: &Path) -> Result<String> {
-    let place = Place::of(onnx)?;
+    let place = Place::of(onnx, None)?;
     let inspection = inspect(&place.model)?;
     let mut out = head(&place, &inspection, "fp32");
     place.write_folder_and_graph(&mut out);

@@ -5,6 +5,7 @@ use super::{CONTEXT, genai, quoted};
 use crate::error::{Error, Result};
 use crate::metadata::{self, Document, Genai, Generation};
 use crate::texts;
+use crate::workflow::{self, METADATA, Understood};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -21,10 +22,40 @@ pub struct Place {
     pub graph: String,
     /// genai_config.json, where it is there and names this graph.
     pub genai: Option<Genai>,
+    /// How the package says that it runs.
+    pub workflow: Option<Understood>,
 }
 
 impl Place {
-    pub fn of(onnx: &Path) -> Result<Place> {
+    /// With `workflow`, metadata of that kind is read too; whether unknown keys in it are left out.
+    pub fn of(onnx: &Path, workflow: Option<bool>) -> Result<Place> {
+        let near = if onnx.is_dir() { onnx } else { onnx.parent().unwrap_or(Path::new("")) };
+        let metadata = near.join(METADATA);
+        let Some(lossy) = workflow.filter(|_| metadata.is_file()) else { return Place::plain(onnx) };
+        let understood = workflow::read(&metadata, lossy)?;
+        let model = near.join(&understood.model);
+        if !onnx.is_dir() && onnx.file_name() != model.file_name() {
+            // A graph that the metadata does not name is a model of its own.
+            return Place::plain(onnx);
+        }
+        let place = match bytes(near, metadata::GENAI)? {
+            Some(_) => Place::plain(onnx)?,
+            None if model.is_file() => {
+                Place { graph: understood.model.clone(), model, folder: near.to_path_buf(), genai: None, workflow: None }
+            }
+            None => {
+                let what = format!("there is no file '{}'", understood.model);
+                return Err(Error::new("workflow", what).at(format!("{METADATA}: pipeline.workflow.components")));
+            }
+        };
+        if place.graph != understood.model {
+            let what = format!("names '{}', and {METADATA} runs '{}'", place.graph, understood.model);
+            return Err(Error::new("config", what).at(format!("{}: model.decoder.filename", metadata::GENAI)));
+        }
+        Ok(Place { workflow: Some(understood), ..place })
+    }
+
+    fn plain(onnx: &Path) -> Result<Place> {
         let near = if onnx.is_dir() { onnx } else { onnx.parent().unwrap_or(Path::new("")) };
         if let Some(bytes) = bytes(near, metadata::GENAI)? {
             let config = Genai::parse(&bytes)?;
@@ -43,7 +74,7 @@ impl Place {
             _ => near,
         };
         let graph = model.strip_prefix(&folder).unwrap_or(&model).display().to_string();
-        Ok(Place { model, folder, graph, genai: None })
+        Ok(Place { model, folder, graph, genai: None, workflow: None })
     }
 
     /// The folder of a genai_config.json, with the graph that it names.
@@ -53,7 +84,7 @@ impl Place {
             return Err(Error::new("config", what).at(format!("{}: model.decoder.filename", metadata::GENAI)));
         }
         let graph = config.filename.clone();
-        Ok(Place { model, folder: folder.to_path_buf(), graph, genai: Some(config) })
+        Ok(Place { model, folder: folder.to_path_buf(), graph, genai: Some(config), workflow: None })
     }
 
     pub fn title(&self) -> String {
@@ -110,7 +141,9 @@ impl Place {
             }
             self.write_stops(&generation, out);
         }
-        if self.genai.is_some() {
+        if let Some(w) = &self.workflow {
+            super::workflow::write_sampling(w, out)?;
+        } else if self.genai.is_some() {
             genai::write_sampling(&generation, out);
         }
         Ok(())
@@ -118,6 +151,12 @@ impl Place {
 
     /// Ids that end an answer: by the file that names them, or one by one where no other reader would find them.
     fn write_stops(&self, generation: &Generation, out: &mut String) {
+        // Where the application gives the ids, it is genai_config.json that says which.
+        let own = self.workflow.as_ref().map(|w| &w.stops).filter(|_| self.genai.is_none() || generation.eos.is_none());
+        if let Some(stops) = own {
+            let _ = writeln!(out, "stops = {stops:?}");
+            return;
+        }
         let _ = match (&generation.eos, &self.genai) {
             (Some(ids), Some(_)) => writeln!(out, "stops = {ids:?}"),
             (Some(_), None) => {

@@ -36,7 +36,7 @@ fn package(change: impl FnOnce(&mut Value)) -> (tempfile::TempDir, PathBuf) {
 }
 
 fn read(folder: &Path) -> Manifest {
-    let text = manifest(folder).unwrap();
+    let text = manifest(folder, false).unwrap();
     Manifest::parse(&text, "m").unwrap_or_else(|e| panic!("{e}\n{text}"))
 }
 
@@ -54,7 +54,7 @@ fn a_genai_config_alone_says_context_stops_and_sampling() {
         let s = m.sampling.unwrap().settings().unwrap();
         assert_eq!((s.temperature, s.top_k, s.top_p, s.repeat_penalty), (0.7, 20, 0.8, 1.05));
     }
-    assert!(manifest(&folder).unwrap().contains("# min_length = 3 is not kept: an answer may end earlier."));
+    assert!(manifest(&folder, false).unwrap().contains("# min_length = 3 is not kept: an answer may end earlier."));
 }
 
 #[test]
@@ -95,14 +95,14 @@ fn a_long_context_is_kept_within_reason_and_said() {
         c["search"] = json!({ "max_length": 32768 });
     });
     assert_eq!(read(&folder).context, Some(8192));
-    assert!(manifest(&folder).unwrap().contains("# genai_config.json allows 32768;"));
+    assert!(manifest(&folder, false).unwrap().contains("# genai_config.json allows 32768;"));
 }
 
 #[test]
 fn names_that_the_graph_does_not_have_are_refused_by_key() {
     let refused = |change: &dyn Fn(&mut Value), said: &str| {
         let (_dir, folder) = package(change);
-        let error = manifest(&folder).unwrap_err().to_string();
+        let error = manifest(&folder, false).unwrap_err().to_string();
         assert!(error.starts_with(&format!("config: genai_config.json: model.decoder.{said}")), "{error}");
     };
     refused(
@@ -127,7 +127,7 @@ fn a_damaged_file_beside_the_graph_is_refused_by_its_name() {
     for name in ["genai_config.json", "generation_config.json", "tokenizer_config.json"] {
         let (_dir, folder) = package(|_| ());
         fs::write(folder.join(name), "{ \"a\": ").unwrap();
-        let error = manifest(&folder).unwrap_err().to_string();
+        let error = manifest(&folder, false).unwrap_err().to_string();
         assert!(error.starts_with(&format!("config: {name}: this is no JSON: ")), "{error}");
     }
 }

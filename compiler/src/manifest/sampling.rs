@@ -13,6 +13,9 @@ pub struct Table {
     pub top_p: Option<f32>,
     pub min_p: Option<f32>,
     pub repeat_penalty: Option<f32>,
+    /// Both or none: the seed, and the counter of an answer's first draw.
+    pub seed: Option<u64>,
+    pub counter: Option<u32>,
 }
 
 impl Table {
@@ -25,7 +28,8 @@ impl Table {
             top_p: self.top_p.unwrap_or(plain.top_p),
             min_p: self.min_p.unwrap_or(plain.min_p),
             repeat_penalty: self.repeat_penalty.unwrap_or(plain.repeat_penalty),
-            seed: plain.seed,
+            seed: self.seed.unwrap_or(plain.seed),
+            counter: self.counter,
         };
         let wrong = [
             ("temperature", got.temperature, got.temperature >= 0.0 && got.temperature.is_finite(), "0 or more"),
@@ -38,6 +42,10 @@ impl Table {
                 "more than 0",
             ),
         ];
+        if self.seed.is_some() != self.counter.is_some() {
+            let key = if self.seed.is_some() { "counter" } else { "seed" };
+            return Err((key, "is missing: seed and counter together make draws that repeat".into()));
+        }
         match wrong.into_iter().find(|(_, _, fine, _)| !fine) {
             Some((key, value, _, range)) => Err((key, format!("{value} is not possible; {range} is"))),
             None => Ok(got),

@@ -3,7 +3,7 @@
 
 use super::Kv;
 use crate::error::{Error, Result};
-use crate::graph::{DType, Graph, Op, PICTURES, ValueId, step_word};
+use crate::graph::{DType, Graph, Op, PICTURES, ValueId, is_counter, step_word};
 use onnxcast_runtime::program::{Arg, Elem, Port, State};
 
 /// The memory behind a value.
@@ -117,6 +117,10 @@ pub fn assign(graph: &Graph, decoder: bool, kv: Kv, states: &mut Vec<State>) -> 
 fn decoder_ports(graph: &Graph, roots: &[ValueId], fixed: &mut [Option<Arg>]) -> Result<()> {
     for &v in &graph.inputs {
         let value = graph.value(v);
+        // Filled by the sampler's first kernel, in the arena.
+        if is_counter(value) {
+            continue;
+        }
         let arg = match value.ty.dtype {
             _ if step_word(value).is_some() => Arg::Step,
             dtype if !dtype.is_float() && !fixed.contains(&Some(Arg::Tokens)) => Arg::Tokens,
@@ -129,7 +133,7 @@ fn decoder_ports(graph: &Graph, roots: &[ValueId], fixed: &mut [Option<Arg>]) ->
         };
         fixed[v.0 as usize] = Some(arg);
     }
-    let [logits] = graph.outputs.as_slice() else {
+    let ([logits] | [logits, _]) = graph.outputs.as_slice() else {
         let names: Vec<_> = graph.outputs.iter().map(|o| o.name.as_str()).collect();
         return Err(Error::new("plan", format!("a decoder gives logits alone, this graph gives {}", names.join(", "))));
     };

@@ -1,12 +1,13 @@
 //! The order of dispatches. In: a graph, its places, a kernel chooser. Out: rows in execution order, with barriers. Promise: a
 //! barrier stands before a row only if something since the last barrier needs it.
 
+use super::kernels;
 use super::places::{Place, Places, bytes};
 use super::weights::Pool;
 use super::{Call, Layout, Operand, Part, Select, Storage};
 use crate::bucket::Scope;
 use crate::error::{Error, Result};
-use crate::graph::{Graph, Op, ValueId};
+use crate::graph::{Graph, Node, Op, ValueId, is_counter};
 use onnxcast_runtime::program::{Arg, Elem, Kernel, Phase, State};
 use std::collections::{HashMap, HashSet};
 
@@ -58,21 +59,23 @@ pub struct Context<'a, 'b> {
 pub fn rows(cx: &mut Context, decoder: bool) -> Result<Schedule> {
     let mut build = Build { out: Schedule::default(), owners: HashMap::new(), scratch: HashMap::new() };
     let head = if decoder { head(cx.graph) } else { HashSet::new() };
+    let own = if decoder { own(cx.graph) } else { HashSet::new() };
     for phase in [Phase::Body, Phase::Head] {
         for (i, node) in cx.graph.nodes.iter().enumerate() {
             let empty = node.outputs.iter().all(|&o| cx.graph.ty(o).elements() == 0);
-            if head.contains(&i) != (phase == Phase::Head) || empty || matches!(node.op, Op::Reshape { .. }) {
+            let here = !own.contains(&i) && head.contains(&i) == (phase == Phase::Head);
+            if !here || empty || matches!(node.op, Op::Reshape { .. }) {
                 continue;
             }
-            let place = |e: Error| e.at(node.name.clone());
-            build.scratch.clear();
-            for call in cx.select.node(cx.graph, node, cx.storage).map_err(place)? {
-                build.push(cx, call, phase).map_err(place)?;
-            }
+            build.node(cx, node, phase)?;
         }
     }
     if decoder {
         let vocab = cx.graph.shape(cx.graph.outputs[0].value).last().copied().unwrap_or(0);
+        if let Some(token) = cx.graph.outputs.get(1) {
+            build.own_sampler(cx, &own, vocab, token.value)?;
+            return Ok(build.out);
+        }
         for sampler in [Phase::Greedy, Phase::Drawn] {
             build.scratch.clear();
             for call in cx.select.sample(vocab, sampler)? {
@@ -98,6 +101,21 @@ fn head(graph: &Graph) -> HashSet<usize> {
     nodes
 }
 
+/// Nodes that neither logits nor caches need: those of a sampler of the model's own.
+fn own(graph: &Graph) -> HashSet<usize> {
+    let ends = graph.outputs.iter().take(1).map(|o| o.value).chain(graph.states.iter().map(|s| s.output));
+    let mut needed: HashSet<ValueId> = ends.collect();
+    let mut own = HashSet::new();
+    for (i, node) in graph.nodes.iter().enumerate().rev() {
+        if node.outputs.iter().any(|v| needed.contains(v)) {
+            needed.extend(node.inputs.iter().flatten());
+        } else {
+            own.insert(i);
+        }
+    }
+    own
+}
+
 struct Build {
     out: Schedule,
     /// Buffers of values, by the value that owns them.
@@ -107,6 +125,31 @@ struct Build {
 }
 
 impl Build {
+    /// The calls of one node.
+    fn node(&mut self, cx: &mut Context, node: &Node, phase: Phase) -> Result<()> {
+        let place = |e: Error| e.at(node.name.clone());
+        self.scratch.clear();
+        for call in cx.select.node(cx.graph, node, cx.storage).map_err(place)? {
+            self.push(cx, call, phase).map_err(place)?;
+        }
+        Ok(())
+    }
+
+    /// The model's own sampler stands where the greedy one would, and there is no other.
+    fn own_sampler(&mut self, cx: &mut Context, own: &HashSet<usize>, vocab: usize, token: ValueId) -> Result<()> {
+        let graph = cx.graph;
+        if let Some(counter) = graph.inputs.iter().find(|v| is_counter(graph.value(**v))) {
+            self.push(cx, kernels::counter(*counter)?, Phase::Greedy)?;
+        }
+        for (i, node) in graph.nodes.iter().enumerate() {
+            if own.contains(&i) && !matches!(node.op, Op::Reshape { .. }) {
+                self.node(cx, node, Phase::Greedy)?;
+            }
+        }
+        self.scratch.clear();
+        self.push(cx, kernels::take_token(token, vocab)?, Phase::Greedy)
+    }
+
     fn push(&mut self, cx: &mut Context, call: Call, phase: Phase) -> Result<()> {
         let name = call.kernel.name.clone();
         let bad = |what: String| Error::new("plan", what).at(name.to_string());

@@ -2,7 +2,7 @@
 // random share of all of it, becomes the next (lib/next.glsl says what that writes). Without any mass it is token 0.
 // Args: scaled f32 [V], found u32 [SEARCH_DIGITS], parts [SLICES] of four words (see draw_sum.comp), step, tokens, ring, history.
 // Defines: V; SLICE logits a slice; SLICES; LOCAL 256 threads. Grid: one workgroup.
-// Promise: nothing changes once step.done is set; the random number depends on step.seed and the token's place alone.
+// Promise: nothing changes once step.done is set; the random number depends on step.seed and the token's place, with step.counter added, alone.
 #version 460
 #include "lib/prelude.glsl"
 #if !defined(V) || !defined(SLICE) || !defined(SLICES) || !defined(LOCAL)
@@ -31,7 +31,7 @@ shared uint pick_token;
 
 float random(NextStep now) {
     uvec2 key[2] = uvec2[2](uvec2(args.step.v[STEP_SEED_LOW], args.step.v[STEP_SEED_HIGH]), uvec2(0u));
-    uvec2 counter[2] = uvec2[2](uvec2(now.pos + now.rows, 0u), uvec2(0u));
+    uvec2 counter[2] = uvec2[2](uvec2(now.pos + now.rows + args.step.v[STEP_COUNTER], 0u), uvec2(0u));
     uvec2 x[2];
     threefry2x64(key, counter, x);
     return unit_float(x[0]);

@@ -41,7 +41,9 @@ impl Draw {
             top_p: self.top_p.unwrap_or(plain.top_p),
             min_p: self.min_p.unwrap_or(plain.min_p),
             repeat_penalty: self.repeat_penalty.unwrap_or(plain.repeat_penalty),
-            seed: self.seed.unwrap_or_else(made_up),
+            // A package that counts its draws by itself has its seed too.
+            seed: self.seed.or(plain.counter.map(|_| plain.seed)).unwrap_or_else(made_up),
+            counter: plain.counter,
         };
         sampling.check()?;
         if sampling.temperature == 0.0 {

@@ -24,7 +24,7 @@ use super::{Call, Storage};
 use crate::error::Result;
 use crate::graph::{DType, Graph, Node, Op};
 use call::Cx;
-pub use sample::sample;
+pub use sample::{counter, sample, take_token};
 
 /// The calls that compute `node`. Empty: the output is input 0 under another shape, in the same memory.
 pub fn select(graph: &Graph, node: &Node, storage: impl Into<Storage>) -> Result<Vec<Call>> {

@@ -3,6 +3,7 @@
 
 use super::call::Builder;
 use crate::error::{Error, Result};
+use crate::graph::ValueId;
 use crate::plan::{Call, Operand};
 use onnxcast_runtime::program::Phase;
 
@@ -60,6 +61,24 @@ pub fn sample(vocab: usize, sampler: Phase) -> Result<Vec<Call>> {
         Phase::Body | Phase::Head => Err(format!("{sampler:?} samples nothing")),
     };
     calls.map_err(|why| Error::new("kernels", why))
+}
+
+/// Leaves in `count` how many tokens were drawn.
+pub fn counter(count: ValueId) -> Result<Call> {
+    let b = Builder::new("counter.comp", "counter".to_string()).read(Operand::Step).write(Operand::Value(count));
+    b.finish([1, 1, 1], "tokens drawn".into()).map_err(|why| Error::new("kernels", why))
+}
+
+/// A token that is there already becomes the next.
+pub fn take_token(token: ValueId, vocab: usize) -> Result<Call> {
+    let b = Builder::new("take_token.comp", format!("take_token_n{vocab}"))
+        .define("V", vocab)
+        .read(Operand::Value(token))
+        .write(Operand::Step)
+        .write(Operand::Tokens)
+        .write(Operand::Ring)
+        .write(Operand::History);
+    b.finish([1, 1, 1], format!("the graph's own token [{vocab}]")).map_err(|why| Error::new("kernels", why))
 }
 
 /// The best of each slice, then the best of those.

@@ -20,6 +20,7 @@ const uint STEP_MIN_P = 27u;
 const uint STEP_REPEAT_PENALTY = 28u;
 const uint STEP_SEED_LOW = 29u;
 const uint STEP_SEED_HIGH = 30u;
+const uint STEP_COUNTER = 31u;
 
 const uint DONE_STOP = 1u;
 const uint DONE_LIMIT = 2u;

@@ -150,7 +150,15 @@ impl Job {
         };
         let without_weights = wish.without_weights;
         let files = (text, golden);
-        Ok(Job { graphs, workflow, lock, lock_stays, without_weights, made, ..Job::of(manifest, shown, files, lock_path) })
+        Ok(Job {
+            graphs,
+            workflow,
+            lock,
+            lock_stays,
+            without_weights,
+            made,
+            ..Job::of(manifest, shown, files, lock_path)
+        })
     }
 
     /// A job without ONNX files, for graphs that come from elsewhere.
@@ -163,7 +171,20 @@ impl Job {
         let (graphs, lock, made) = (BTreeMap::new(), Lock::default(), None);
         let (lock_stays, reuse, without_weights) = (false, false, false);
         let workflow = None;
-        Job { manifest, shown, graphs, text, workflow, golden, lock, lock_path, lock_stays, reuse, without_weights, made }
+        Job {
+            manifest,
+            shown,
+            graphs,
+            text,
+            workflow,
+            golden,
+            lock,
+            lock_path,
+            lock_stays,
+            reuse,
+            without_weights,
+            made,
+        }
     }
 
     /// The file of a graph that the manifest names.

@@ -29,10 +29,10 @@ mod pictures;
 mod quantised;
 #[path = "generate/raw.rs"]
 mod raw;
-#[path = "generate/workflow.rs"]
-mod workflow;
 #[path = "../../tests/common/skipped.rs"]
 mod skipped;
+#[path = "generate/workflow.rs"]
+mod workflow;
 
 use skipped::skipped;
 

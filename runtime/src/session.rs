@@ -85,7 +85,16 @@ impl Session {
         let steps = options.steps.clamp(1, RING / 2 / ahead as u32);
         let options = Options { steps, ahead, chunks: options.chunks.max(1), ..options };
         let shown = vec![false; decoder.pictures.map_or(0, |p| p.slots as usize)];
-        Ok(Session { engine, decoder, stops: stops.to_vec(), prompt: 0, options, cached: Vec::new(), shown, answer: None })
+        Ok(Session {
+            engine,
+            decoder,
+            stops: stops.to_vec(),
+            prompt: 0,
+            options,
+            cached: Vec::new(),
+            shown,
+            answer: None,
+        })
     }
 
     pub fn engine(&mut self) -> &mut Engine {

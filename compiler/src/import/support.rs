@@ -55,7 +55,8 @@ pub fn support(path: &Path, options: &Options) -> Result<Report> {
         }
     }
     // Shapes may be made of a number that is an input.
-    let open: Bindings = numbers::names(&model).into_iter().filter(|n| !options.fixed.contains_key(n)).map(|n| (n, ASSUMED)).collect();
+    let open: Bindings =
+        numbers::names(&model).into_iter().filter(|n| !options.fixed.contains_key(n)).map(|n| (n, ASSUMED)).collect();
     if !best.is_supported() && !open.is_empty() {
         let fixed = numbers::constants(&model, &open).into_iter().chain(options.fixed.clone()).collect();
         let walked = walk(&model, &Options { fixed, ..options.clone() }, Some(&|symbol| assume(symbol, None)));

@@ -4,9 +4,9 @@
 mod decoder;
 mod genai;
 mod place;
-mod workflow;
 #[cfg(test)]
 mod tests;
+mod workflow;
 
 pub use place::only_model;
 
@@ -39,7 +39,8 @@ pub fn manifest(onnx: &Path, lossy: bool) -> Result<String> {
                 Some(config) => genai::context(config, &mut out),
                 None => place.context()?,
             };
-            let context = place.workflow.as_ref().and_then(|w| w.context).map_or(context, |most| context.min(most).max(2));
+            let context =
+                place.workflow.as_ref().and_then(|w| w.context).map_or(context, |most| context.min(most).max(2));
             let _ = writeln!(out, "context = {context}");
             place.write_folder_and_graph(&mut out);
             if let Some(w) = &place.workflow {

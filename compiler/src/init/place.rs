@@ -40,9 +40,13 @@ impl Place {
         }
         let place = match bytes(near, metadata::GENAI)? {
             Some(_) => Place::plain(onnx)?,
-            None if model.is_file() => {
-                Place { graph: understood.model.clone(), model, folder: near.to_path_buf(), genai: None, workflow: None }
-            }
+            None if model.is_file() => Place {
+                graph: understood.model.clone(),
+                model,
+                folder: near.to_path_buf(),
+                genai: None,
+                workflow: None,
+            },
             None => {
                 let what = format!("there is no file '{}'", understood.model);
                 return Err(Error::new("workflow", what).at(format!("{METADATA}: pipeline.workflow.components")));

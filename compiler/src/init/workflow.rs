@@ -28,14 +28,19 @@ pub fn write_sampling(w: &Understood, out: &mut String) -> Result<()> {
     let s = &w.sampling;
     *out += "\n[sampling]\n";
     if s.top_k == 1 || s.temperature <= GREEDY {
-        let _ = writeln!(out, "# The workflow's own settings (temperature {:?}, top_k {}) give the likeliest token.", s.temperature, s.top_k);
+        let _ = writeln!(
+            out,
+            "# The workflow's own settings (temperature {:?}, top_k {}) give the likeliest token.",
+            s.temperature, s.top_k
+        );
     } else {
         let _ = writeln!(out, "temperature = {:?}\ntop_k = {}", s.temperature, s.top_k.max(0));
     }
     let _ = writeln!(out, "top_p = {:?}\nmin_p = {:?}", s.top_p, s.min_p);
     let seed = i64::try_from(s.seed);
     let seed = seed.map_err(|_| {
-        Error::new("workflow", "a negative seed is not kept in a manifest").at(format!("{METADATA}: pipeline.workflow.inputs"))
+        Error::new("workflow", "a negative seed is not kept in a manifest")
+            .at(format!("{METADATA}: pipeline.workflow.inputs"))
     })?;
     let _ = writeln!(out, "seed = {seed}\ncounter = {}", s.counter.unwrap_or(0));
     Ok(())

@@ -86,7 +86,10 @@ fn grouped(w: &Workflow, group: &Group, alias: &Alias) -> Result<()> {
     if cell.group.as_ref() != Some(&group.name) {
         return Err(alias.path.bad(format!("the cell does not say service_group: {}", group.name)));
     }
-    let ends = [("input", component.input(&alias.input), &alias.input), ("output", component.output(&alias.output), &alias.output)];
+    let ends = [
+        ("input", component.input(&alias.input), &alias.input),
+        ("output", component.output(&alias.output), &alias.output),
+    ];
     for (key, port, name) in ends {
         let path = alias.path.key(key);
         let port = port.ok_or_else(|| path.bad(format!("'{}' has no {key} '{name}'", component.name)))?;
@@ -192,7 +195,11 @@ impl Scope<'_> {
         let component = self.w.components.iter().find(|c| c.name == invoke.component);
         let component = component.ok_or_else(|| {
             let known: Vec<&str> = self.w.components.iter().map(|c| c.name.as_str()).collect();
-            path.key("component").bad(format!("there is no '{}'; components are {}", invoke.component, known.join(", ")))
+            path.key("component").bad(format!(
+                "there is no '{}'; components are {}",
+                invoke.component,
+                known.join(", ")
+            ))
         })?;
         let sets: Vec<&str> = invoke.outputs.iter().map(|(_, v)| v.as_str()).collect();
         let mut symbols: BTreeMap<String, Dim> = BTreeMap::new();
@@ -248,13 +255,15 @@ impl Scope<'_> {
         let mut seen = HashSet::new();
         for carry in &l.carried {
             let cell = self.w.state.iter().find(|c| c.name == carry.cell);
-            let cell = cell.ok_or_else(|| carry.path.key("cell").bad(format!("there is no state cell '{}'", carry.cell)))?;
+            let cell =
+                cell.ok_or_else(|| carry.path.key("cell").bad(format!("there is no state cell '{}'", carry.cell)))?;
             if !seen.insert(&carry.cell) {
                 return Err(carry.path.key("cell").bad(format!("'{}' is carried twice", carry.cell)));
             }
             let at = carry.path.key("next");
             let next = self.read(&carry.next, &[], &at)?;
-            fits(&next, &cell.contract).map_err(|why| at.bad(format!("'{}' does not fit the cell: {why}", carry.next)))?;
+            fits(&next, &cell.contract)
+                .map_err(|why| at.bad(format!("'{}' does not fit the cell: {why}", carry.next)))?;
         }
         self.depth -= 1;
         Ok(())
@@ -324,7 +333,8 @@ impl Scope<'_> {
         let have = self.read(&emit.value, &[], &at)?;
         let output = self.w.outputs.iter().find(|o| o.name == emit.output);
         let output = output.ok_or_else(|| path.key("output").bad(format!("there is no output '{}'", emit.output)))?;
-        fits(&have, &output.contract).map_err(|why| at.bad(format!("'{}' does not fit the output: {why}", emit.value)))?;
+        fits(&have, &output.contract)
+            .map_err(|why| at.bad(format!("'{}' does not fit the output: {why}", emit.value)))?;
         if let Some(when) = &emit.when {
             let at = path.key("when");
             kind(&self.read(when, &[], &at)?, DType::Bool).map_err(|why| at.bad(why))?;
@@ -351,7 +361,11 @@ fn join(whole: &mut Option<Contract>, found: Option<&Contract>, name: &str, path
 /// A value of one element a row, of this type.
 fn kind(have: &Contract, dtype: DType) -> Result<(), String> {
     let scalar = have.shape.len() <= 1;
-    if have.dtype == dtype && scalar { Ok(()) } else { Err(format!("one {dtype} a row is wanted, and it is {}", shown(have))) }
+    if have.dtype == dtype && scalar {
+        Ok(())
+    } else {
+        Err(format!("one {dtype} a row is wanted, and it is {}", shown(have)))
+    }
 }
 
 /// Whether a value of one type may go where another is wanted. Symbols are the business of those who use them; numbers must be equal.
@@ -400,9 +414,13 @@ pub fn is_batch(symbol: &str) -> bool {
 }
 
 fn shown(c: &Contract) -> String {
-    let dims: Vec<String> = c.shape.iter().map(|d| match d {
-        Dim::Fixed(n) => n.to_string(),
-        Dim::Symbol(s) => s.clone(),
-    }).collect();
+    let dims: Vec<String> = c
+        .shape
+        .iter()
+        .map(|d| match d {
+            Dim::Fixed(n) => n.to_string(),
+            Dim::Symbol(s) => s.clone(),
+        })
+        .collect();
     format!("{}[{}]", c.dtype, dims.join(","))
 }

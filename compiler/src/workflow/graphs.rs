@@ -108,7 +108,8 @@ fn hold(component: &Component, file: &Inspection) -> Result<()> {
             }
         }
         if let Some(extra) = theirs.iter().find(|p| side == "inputs" && !ports.iter().any(|q| q.name == p.name)) {
-            let what = format!("{} takes '{}' too, and the metadata says nothing of it", component.artifact, extra.name);
+            let what =
+                format!("{} takes '{}' too, and the metadata says nothing of it", component.artifact, extra.name);
             return Err(path.bad(what));
         }
     }

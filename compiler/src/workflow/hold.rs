@@ -11,7 +11,8 @@ pub fn hold(u: &Understood, graph: &Graph) -> Result<()> {
     let caches: Vec<String> = growing_caches(graph).iter().map(|v| graph.value(*v).name.clone()).collect();
     for cache in &u.caches {
         if !caches.contains(&cache.input) {
-            let what = format!("a group of state has '{}', and the graph's caches are {}", cache.input, listed(&caches));
+            let what =
+                format!("a group of state has '{}', and the graph's caches are {}", cache.input, listed(&caches));
             return Err(failed("serving.state_service", what));
         }
         let output = graph.outputs.iter().find(|o| o.name == cache.output);

@@ -41,7 +41,8 @@ pub struct Parsed {
 
 /// Reads a package's metadata. With `lossy`, unknown keys are left out and listed.
 pub fn load(file: &Path, lossy: bool) -> Result<Parsed> {
-    let bytes = std::fs::read(file).map_err(|e| Error::new("workflow", e.to_string()).at(file.display().to_string()))?;
+    let bytes =
+        std::fs::read(file).map_err(|e| Error::new("workflow", e.to_string()).at(file.display().to_string()))?;
     let name = file.file_name().map_or(METADATA.into(), |n| n.to_string_lossy());
     let text = std::str::from_utf8(&bytes)
         .map_err(|e| Error::new("workflow", format!("byte {} is no UTF-8", e.valid_up_to())).at(name.to_string()))?;

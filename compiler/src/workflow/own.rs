@@ -12,7 +12,10 @@ use std::collections::BTreeMap;
 
 /// Adds the sampler to a decoder's fused graph.
 pub fn attach(own: &Own, graph: &mut Graph) -> Result<()> {
-    let place = |e: Error| Error { place: Some(format!("policy '{}', {}", own.component.name, e.place.unwrap_or_default())), ..e };
+    let place = |e: Error| Error {
+        place: Some(format!("policy '{}', {}", own.component.name, e.place.unwrap_or_default())),
+        ..e
+    };
     let [logits] = graph.outputs.as_slice() else {
         return Err(refuse(own, "the decoder gives more than logits"));
     };
@@ -27,7 +30,8 @@ pub fn attach(own: &Own, graph: &mut Graph) -> Result<()> {
 
 fn refuse(own: &Own, what: &str) -> Error {
     let name = &own.component.name;
-    Error::new("workflow", format!("{what}; it would be compiled as given, since {}", own.why)).at(format!("policy '{name}'"))
+    Error::new("workflow", format!("{what}; it would be compiled as given, since {}", own.why))
+        .at(format!("policy '{name}'"))
 }
 
 fn port(own: &Own, role: &str) -> Option<String> {
@@ -40,7 +44,11 @@ fn load(own: &Own, vocab: usize) -> Result<Graph> {
     let counter = port(own, "counter");
     let mut bind = Bindings::new();
     for p in import::inspect(&own.file)?.inputs {
-        let extents = if Some(&p.name) == logits.as_ref() { vec![1, vocab] } else { vec![1; p.dims.as_ref().map_or(0, Vec::len)] };
+        let extents = if Some(&p.name) == logits.as_ref() {
+            vec![1, vocab]
+        } else {
+            vec![1; p.dims.as_ref().map_or(0, Vec::len)]
+        };
         for (dim, extent) in p.dims.iter().flatten().zip(extents) {
             if dim.parse::<usize>().is_err() {
                 bind.insert(dim.clone(), extent);
@@ -64,7 +72,11 @@ fn holdable(own: &Own, sampler: &Graph) -> Result<()> {
         let values = node.inputs.iter().flatten().chain(&node.outputs);
         let wide = values.map(|v| sampler.ty(*v).dtype).find(|d| matches!(d, DType::U64 | DType::F64));
         if let Some(dtype) = wide {
-            let what = format!("node '{}' ({}) takes or gives {dtype}, and a device here has 32-bit numbers", node.name, node.op.name());
+            let what = format!(
+                "node '{}' ({}) takes or gives {dtype}, and a device here has 32-bit numbers",
+                node.name,
+                node.op.name()
+            );
             return Err(refuse(own, &what));
         }
     }
@@ -116,7 +128,10 @@ fn logits_as(graph: &mut Graph, logits: ValueId, ty: &Ty, name: &str) -> Result<
 
 /// The counter of this draw: how many were before, from where it begins.
 fn counter(own: &Own, graph: &mut Graph, ty: &Ty, name: &str) -> Result<ValueId> {
-    let given = own.given.iter().find(|(port, _)| Some(port.as_str()) == own.component.playing("counter").map(|p| p.name.as_str()));
+    let given = own
+        .given
+        .iter()
+        .find(|(port, _)| Some(port.as_str()) == own.component.playing("counter").map(|p| p.name.as_str()));
     let first = given.and_then(|(_, a)| a.to_ints().first().copied()).unwrap_or(0);
     if i32::try_from(first).is_err() {
         return Err(refuse(own, &format!("its counter begins with {first}")));

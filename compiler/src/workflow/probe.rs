@@ -58,7 +58,10 @@ pub fn watch(w: &Workflow, parts: &Parts, graphs: &mut Graphs, script: &Script) 
     let mut stage = Stage { parts, graphs, script, calls: 0, draws: 0, shown: vec![], problem: None };
     let prompt: Vec<i64> = (0..script.prompt as i64).map(|i| 3 + i % 4).collect();
     let given = HashMap::from([
-        (parts.prompt.name.clone(), Array::new(parts.prompt.contract.dtype, vec![1, prompt.len()], Values::Int(prompt))),
+        (
+            parts.prompt.name.clone(),
+            Array::new(parts.prompt.contract.dtype, vec![1, prompt.len()], Values::Int(prompt)),
+        ),
         (parts.limit.name.clone(), Array::new(parts.limit.contract.dtype, vec![1], Values::Int(vec![script.limit]))),
     ]);
     let ran = run::run(w, given, &mut stage)?;
@@ -94,11 +97,13 @@ impl Stage<'_> {
     /// Keeps the first thing that differs.
     fn wrong(&mut self, port: &str, what: String) {
         let value = self.parts.fed_by(self.calls == 0, port);
-        let run = if self.calls == 0 { "the prompt's run".into() } else { format!("run {} after the prompt's", self.calls) };
+        let run =
+            if self.calls == 0 { "the prompt's run".into() } else { format!("run {} after the prompt's", self.calls) };
         let from = value.map_or(String::new(), |(value, by)| format!(", from '{value}' of {by}"));
         let model = self.parts.model;
         let text = format!("{run} shows '{}' {what} as {port}{from}", model.name);
-        self.problem.get_or_insert(model.path.key("ports").bad(text).hint("this workflow is no loop that the engine runs"));
+        self.problem
+            .get_or_insert(model.path.key("ports").bad(text).hint("this workflow is no loop that the engine runs"));
     }
 
     /// Holds what the model is shown against what our engine computes at this place.
@@ -140,11 +145,15 @@ impl Stage<'_> {
         }
         let logits: Vec<f32> = (0..rows * VOCAB).map(|i| (100 * self.calls + i / VOCAB) as f32).collect();
         let dtype = parts.logits.contract.dtype;
-        let mut made = HashMap::from([(parts.logits.name.clone(), Array::new(dtype, vec![1, rows, VOCAB], Values::F32(logits)))]);
+        let mut made =
+            HashMap::from([(parts.logits.name.clone(), Array::new(dtype, vec![1, rows, VOCAB], Values::F32(logits)))]);
         for (n, cache) in parts.caches.iter().enumerate() {
             let port = parts.model.output(&cache.output);
             let (dtype, rank) = port.map_or((DType::F32, 4), |p| (p.contract.dtype, p.contract.shape.len()));
-            made.insert(cache.output.clone(), Array::new(dtype, vec![1; rank], Values::Int(vec![(self.calls * parts.caches.len() + n) as i64])));
+            made.insert(
+                cache.output.clone(),
+                Array::new(dtype, vec![1; rank], Values::Int(vec![(self.calls * parts.caches.len() + n) as i64])),
+            );
         }
         self.calls += 1;
         Ok(made)
@@ -161,7 +170,8 @@ impl Stage<'_> {
         let wanted = (100 * self.calls.saturating_sub(1) + rows.saturating_sub(1)) as f64;
         let logits = find("logits").map(Array::to_f64).unwrap_or_default();
         if logits.len() != VOCAB || logits[0] != wanted {
-            let what = format!("draw {} is shown other logits than those of the last row of the run before", self.draws);
+            let what =
+                format!("draw {} is shown other logits than those of the last row of the run before", self.draws);
             self.problem.get_or_insert(parts.sampler.path.bad(what));
         }
         let flag = |role: &str, value: bool| find(role).is_none_or(|a| a.to_ints() == [i64::from(value)]);
@@ -171,7 +181,9 @@ impl Stage<'_> {
         }
         let token = self.script.tokens.get(self.draws).copied().unwrap_or(-1);
         self.draws += 1;
-        let one = |port: &Port, x: i64| Array::new(port.contract.dtype, vec![1; port.contract.shape.len()], Values::Int(vec![x]));
+        let one = |port: &Port, x: i64| {
+            Array::new(port.contract.dtype, vec![1; port.contract.shape.len()], Values::Int(vec![x]))
+        };
         let mut made = HashMap::new();
         for port in &parts.sampler.outputs {
             let value = if parts.sampler.playing("token").is_some_and(|p| p.name == port.name) {

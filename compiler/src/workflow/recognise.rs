@@ -105,29 +105,39 @@ impl<'a> Parts<'a> {
             return Err(w.path.key("steps").bad(format!("{} loops; a token loop is one", loops.len())));
         };
         let (mut setup, mut body) = (before, vec![]);
-        walk(&l.setup, &mut |s| if let StepKind::Invoke(i) = &s.kind { setup.push(i) });
-        walk(&l.steps, &mut |s| if let StepKind::Invoke(i) = &s.kind { body.push(i) });
+        walk(&l.setup, &mut |s| {
+            if let StepKind::Invoke(i) = &s.kind {
+                setup.push(i)
+            }
+        });
+        walk(&l.steps, &mut |s| {
+            if let StepKind::Invoke(i) = &s.kind {
+                body.push(i)
+            }
+        });
         let named = |name: &str| w.components.iter().find(|c| c.name == name);
         let invoked: Vec<&Component> = body.iter().filter_map(|i| named(&i.component)).collect();
         let decoder = |c: &&&Component| c.playing("token_ids").is_some() && c.playing("logits").is_some();
         let models: Vec<_> = invoked.iter().filter(decoder).collect();
         let [model] = models.as_slice() else {
-            let what = format!("{} components with the roles token_ids and logits run in it; one is a decoder", models.len());
+            let what =
+                format!("{} components with the roles token_ids and logits run in it; one is a decoder", models.len());
             return Err(at.path.key("steps").bad(what));
         };
-        let draws = |c: &&&Component| {
-            c.name != model.name && c.playing("logits").is_some() && c.playing("token").is_some()
-        };
+        let draws =
+            |c: &&&Component| c.name != model.name && c.playing("logits").is_some() && c.playing("token").is_some();
         let samplers: Vec<_> = invoked.iter().filter(draws).collect();
         let [sampler] = samplers.as_slice() else {
-            let what = format!("{} components bind logits and token in their contract; one is a sampler", samplers.len());
+            let what =
+                format!("{} components bind logits and token in their contract; one is a sampler", samplers.len());
             return Err(at.path.key("steps").bad(what));
         };
         let ending = invoked.iter().find(|c| c.playing("eos_ids").is_some()).copied();
         let groups = w.serving.iter().flat_map(|s| &s.groups);
         let caches: Vec<&Alias> = groups.flat_map(|g| &g.ports).filter(|a| a.component == model.name).collect();
         if caches.is_empty() {
-            let what = format!("no group of serving.state_service has ports of '{}': a decoder has a cache", model.name);
+            let what =
+                format!("no group of serving.state_service has ports of '{}': a decoder has a cache", model.name);
             return Err(w.path.key("serving").bad(what));
         }
         let tokens = w.outputs.iter().find(|o| o.role == "tokens");
@@ -205,7 +215,9 @@ pub fn understand(document: &Document, folder: &Path) -> Result<Understood> {
     let other: Vec<i64> = (0..).filter(|t| !stops.contains(t)).take(6).collect();
     let stop = stops.first().copied();
     let mut last = first;
-    for (prompt, limit, ends) in [(5, 4, None), (3, 6, Some(2)), (1, 1, None), (4, 3, Some(0)), (2, 3, Some(2)), (2, 0, None)] {
+    for (prompt, limit, ends) in
+        [(5, 4, None), (3, 6, Some(2)), (1, 1, None), (4, 3, Some(0)), (2, 3, Some(2)), (2, 0, None)]
+    {
         let mut tokens = other.clone();
         if let (Some(at), Some(stop)) = (ends, stop) {
             tokens[at] = stop;
@@ -319,7 +331,8 @@ fn overrides(document: &Document, parts: &Parts) -> Result<()> {
             "max_output_tokens" => Some(parts.limit.name.as_str()),
             role if SAMPLER.contains(&role) => parts.read_by_sampler(role),
             other => {
-                let what = format!("'{other}' is nothing that can be set here: max_output_tokens, {}", SAMPLER.join(", "));
+                let what =
+                    format!("'{other}' is nothing that can be set here: max_output_tokens, {}", SAMPLER.join(", "));
                 return Err(o.path.bad(what));
             }
         };
@@ -356,7 +369,8 @@ fn drawer(w: &Workflow, parts: &Parts, graphs: &mut Graphs, seen: &Seen) -> Resu
         let known = ["token", "next_counter"].iter().any(|r| sampler.playing(r).is_some_and(|p| p.name == port.name));
         let used = invoke.output(&port.name).filter(|v| carried(w, v));
         if let (false, Some(value)) = (known, used) {
-            let what = format!("'{value}' is state of a sampler of its own ({why}), and the engine keeps none but a counter");
+            let what =
+                format!("'{value}' is state of a sampler of its own ({why}), and the engine keeps none but a counter");
             return Err(port.path.bad(what));
         }
     }
@@ -405,7 +419,10 @@ fn lines(w: &Workflow, parts: &Parts, sampler: &Drawer, calls: usize) -> Vec<[St
         }
         if c.name == parts.sampler.name {
             return match sampler {
-                Drawer::Kernels(a) => format!("kernel: draws as the graph does, {} of {} rows ({} too near to tell)", a.rows, a.rows, a.near),
+                Drawer::Kernels(a) => format!(
+                    "kernel: draws as the graph does, {} of {} rows ({} too near to tell)",
+                    a.rows, a.rows, a.near
+                ),
                 Drawer::Own(own) => format!("compiled as given: {}", own.why),
             };
         }

@@ -76,7 +76,8 @@ pub fn compare(
         }
         if token != i64::from(want.token) {
             if want.margin >= NEAR {
-                let what = format!("row {row} ({settings:?}, counter {counter}) gives token {token}, not {}", want.token);
+                let what =
+                    format!("row {row} ({settings:?}, counter {counter}) gives token {token}, not {}", want.token);
                 return Ok(Err(what));
             }
             agreement.near += 1;
@@ -114,11 +115,11 @@ fn draw(
     }
     let inputs: Vec<(&str, &Array)> = inputs.iter().map(|(n, a)| (*n, a)).collect();
     let made = graphs.invoke(sampler, &inputs)?;
-    let one = |role: &str| sampler.playing(role).and_then(|p| made.get(&p.name)).and_then(|a| a.to_ints().first().copied());
+    let one =
+        |role: &str| sampler.playing(role).and_then(|p| made.get(&p.name)).and_then(|a| a.to_ints().first().copied());
     let token = one("token").ok_or_else(|| sampler.path.bad("the contract binds no port to 'token'"))?;
     Ok((token, one("next_counter")))
 }
 
 /// Roles of the sampler contract that are inputs.
-pub const ROLES: &[&str] =
-    &["logits", "temperature", "top_k", "top_p", "min_p", "seed", "counter", "active", "done"];
+pub const ROLES: &[&str] = &["logits", "temperature", "top_k", "top_p", "min_p", "seed", "counter", "active", "done"];

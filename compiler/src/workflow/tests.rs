@@ -43,7 +43,10 @@ fn the_annotated_twin_is_the_same_object() {
 
 #[test]
 fn unknown_keys_are_refused_or_left_out_and_listed() {
-    let extra = altered(&[("    manifest:\n", "    colour: red\n    manifest:\n"), ("schema_version", "more: {a: 1}\nschema_version")]);
+    let extra = altered(&[
+        ("    manifest:\n", "    colour: red\n    manifest:\n"),
+        ("schema_version", "more: {a: 1}\nschema_version"),
+    ]);
     assert!(refused(&extra).starts_with("workflow: pipeline.workflow.colour: is no key"), "{}", refused(&extra));
     let parsed = parse(&extra, true).unwrap();
     assert_eq!(parsed.ignored, ["pipeline.workflow.colour", "more"]);
@@ -57,36 +60,144 @@ const MALFORMED: &[(&str, &str, &str)] = &[
     ("schema_version: \"1.0\"", "schema_version: \"1.0\"\nmodel: {io: {inputs: []}}", "model.io: a section `model.io`"),
     ("pipeline:\n", "pipeline:\n  model: {io: 1}\n", "pipeline.model.io: a section `model.io`"),
     ("      - workflow_ssa", "      - time_travel", "pipeline.workflow.manifest.capabilities[0]: 'time_travel'"),
-    ("    outputs:\n      tokens:", "    outputs: 3\n    x:\n      tokens:", "pipeline.workflow.outputs: a table is wanted"),
-    ("artifact: model.onnx", "artifact: ../model.onnx", "pipeline.workflow.components.model.implementation.artifact: '../model.onnx' is no file"),
+    (
+        "    outputs:\n      tokens:",
+        "    outputs: 3\n    x:\n      tokens:",
+        "pipeline.workflow.outputs: a table is wanted",
+    ),
+    (
+        "artifact: model.onnx",
+        "artifact: ../model.onnx",
+        "pipeline.workflow.components.model.implementation.artifact: '../model.onnx' is no file",
+    ),
     ("artifact: model.onnx", "artifact: /model.onnx", "pipeline.workflow.components.model.implementation.artifact: "),
-    ("          kind: onnx\n          artifact: policies/termination.onnx", "          kind: adapter\n          artifact: x", "pipeline.workflow.components.termination.implementation.kind: 'adapter'"),
-    ("component: token_to_slot", "component: token_to_slit", "pipeline.workflow.steps[0].steps[1].component: there is no 'token_to_slit'"),
-    ("          token: sample.body\n        outputs:\n          slot", "          token: sample.head\n        outputs:\n          slot", "pipeline.workflow.steps[0].steps[1].inputs.token: 'sample.head' names no"),
-    ("          token: sample.body\n        outputs:\n          slot", "          token: token.body\n        outputs:\n          slot", "pipeline.workflow.steps[0].steps[1].inputs.token: a cycle: 'token.body'"),
-    ("          left: cache_lengths\n", "          left: decoder.body.last_logits\n", "pipeline.workflow.steps[0].steps[6].inputs.left: 'decoder.body.last_logits' is read before"),
-    ("          left: cache_lengths\n", "          left: active\n", "pipeline.workflow.steps[0].steps[6].inputs.left: 'active' does not fit"),
-    ("          slot: sample.slot", "          slot: sample.body", "pipeline.workflow.steps[0].steps[1].outputs.slot: 'sample.body' is set a second time"),
-    ("          slot: sample.slot", "          slat: sample.slot", "pipeline.workflow.steps[0].steps[1].outputs.slat: "),
-    ("        value: token.body\n", "        value: logits\n", "pipeline.workflow.steps[0].steps[8].value: 'logits' does not fit the output"),
-    ("        output: tokens\n", "        output: words\n", "pipeline.workflow.steps[0].steps[8].output: there is no output 'words'"),
+    (
+        "          kind: onnx\n          artifact: policies/termination.onnx",
+        "          kind: adapter\n          artifact: x",
+        "pipeline.workflow.components.termination.implementation.kind: 'adapter'",
+    ),
+    (
+        "component: token_to_slot",
+        "component: token_to_slit",
+        "pipeline.workflow.steps[0].steps[1].component: there is no 'token_to_slit'",
+    ),
+    (
+        "          token: sample.body\n        outputs:\n          slot",
+        "          token: sample.head\n        outputs:\n          slot",
+        "pipeline.workflow.steps[0].steps[1].inputs.token: 'sample.head' names no",
+    ),
+    (
+        "          token: sample.body\n        outputs:\n          slot",
+        "          token: token.body\n        outputs:\n          slot",
+        "pipeline.workflow.steps[0].steps[1].inputs.token: a cycle: 'token.body'",
+    ),
+    (
+        "          left: cache_lengths\n",
+        "          left: decoder.body.last_logits\n",
+        "pipeline.workflow.steps[0].steps[6].inputs.left: 'decoder.body.last_logits' is read before",
+    ),
+    (
+        "          left: cache_lengths\n",
+        "          left: active\n",
+        "pipeline.workflow.steps[0].steps[6].inputs.left: 'active' does not fit",
+    ),
+    (
+        "          slot: sample.slot",
+        "          slot: sample.body",
+        "pipeline.workflow.steps[0].steps[1].outputs.slot: 'sample.body' is set a second time",
+    ),
+    (
+        "          slot: sample.slot",
+        "          slat: sample.slot",
+        "pipeline.workflow.steps[0].steps[1].outputs.slat: ",
+    ),
+    (
+        "        value: token.body\n",
+        "        value: logits\n",
+        "pipeline.workflow.steps[0].steps[8].value: 'logits' does not fit the output",
+    ),
+    (
+        "        output: tokens\n",
+        "        output: words\n",
+        "pipeline.workflow.steps[0].steps[8].output: there is no output 'words'",
+    ),
     ("        mode: append\n", "        mode: shout\n", "pipeline.workflow.steps[0].steps[8].mode: 'shout' is none of"),
-    ("      continue_when: active", "      continue_when: logits", "pipeline.workflow.steps[0].continue_when: one bool a row is wanted"),
-    ("      max_iterations: request.max_iterations\n      carried", "      max_iterations: active\n      carried", "pipeline.workflow.steps[0].max_iterations: one i64"),
-    ("      - cell: token\n", "      - cell: tok\n", "pipeline.workflow.steps[0].carried[0].cell: there is no state cell 'tok'"),
-    ("      - cell: token\n        next: token.body", "      - cell: token\n        next: loop.done", "pipeline.workflow.steps[0].carried[0].next: 'loop.done' does not fit"),
-    ("        initializer: package.zero_batch", "        initializer: accepted_len", "pipeline.workflow.state.accepted_len.initializer: a cycle"),
-    ("        service_group: decoder_cache", "        service_group: other", "pipeline.workflow.state.cache_0.service_group: 'other' is no group"),
-    ("            logical_lengths: cache_lengths", "            logical_lengths: nothing", "pipeline.workflow.serving.state_service.groups.decoder_cache.logical_lengths: "),
-    ("                  input: past_key_values.0.key\n", "                  input: past_key_values.9.key\n", "pipeline.workflow.serving.state_service.groups.decoder_cache.ports.model.cache_0.input: "),
-    ("      active: active\n      done: done\n      accepted_len", "      active: live\n      done: done\n      accepted_len", "pipeline.workflow.serving.active: 'live' names no"),
-    ("            temperature: temperature\n", "            temperature: heat\n", "pipeline.workflow.components.token_sampler.contract.bindings.temperature: "),
-    ("      input: request.top_p", "      input: request.top_q", "generation.overrides.top_p.input: the workflow has no input"),
+    (
+        "      continue_when: active",
+        "      continue_when: logits",
+        "pipeline.workflow.steps[0].continue_when: one bool a row is wanted",
+    ),
+    (
+        "      max_iterations: request.max_iterations\n      carried",
+        "      max_iterations: active\n      carried",
+        "pipeline.workflow.steps[0].max_iterations: one i64",
+    ),
+    (
+        "      - cell: token\n",
+        "      - cell: tok\n",
+        "pipeline.workflow.steps[0].carried[0].cell: there is no state cell 'tok'",
+    ),
+    (
+        "      - cell: token\n        next: token.body",
+        "      - cell: token\n        next: loop.done",
+        "pipeline.workflow.steps[0].carried[0].next: 'loop.done' does not fit",
+    ),
+    (
+        "        initializer: package.zero_batch",
+        "        initializer: accepted_len",
+        "pipeline.workflow.state.accepted_len.initializer: a cycle",
+    ),
+    (
+        "        service_group: decoder_cache",
+        "        service_group: other",
+        "pipeline.workflow.state.cache_0.service_group: 'other' is no group",
+    ),
+    (
+        "            logical_lengths: cache_lengths",
+        "            logical_lengths: nothing",
+        "pipeline.workflow.serving.state_service.groups.decoder_cache.logical_lengths: ",
+    ),
+    (
+        "                  input: past_key_values.0.key\n",
+        "                  input: past_key_values.9.key\n",
+        "pipeline.workflow.serving.state_service.groups.decoder_cache.ports.model.cache_0.input: ",
+    ),
+    (
+        "      active: active\n      done: done\n      accepted_len",
+        "      active: live\n      done: done\n      accepted_len",
+        "pipeline.workflow.serving.active: 'live' names no",
+    ),
+    (
+        "            temperature: temperature\n",
+        "            temperature: heat\n",
+        "pipeline.workflow.components.token_sampler.contract.bindings.temperature: ",
+    ),
+    (
+        "      input: request.top_p",
+        "      input: request.top_q",
+        "generation.overrides.top_p.input: the workflow has no input",
+    ),
     ("        default: 258", "        default: 2.5", "pipeline.workflow.inputs.\"request.eos_ids\".default: is no i64"),
-    ("        source:\n          kind: literal", "        source:\n          kind: oracle", "pipeline.workflow.inputs.\"package.one_token\".source.kind: 'oracle'"),
-    ("    steps:\n    - kind: loop", "    steps:\n    - kind: circle", "pipeline.workflow.steps[0].kind: 'circle' is none of"),
-    ("        scope: invocation", "        scope: session", "pipeline.workflow.state.token.scope: state of scope 'session'"),
-    ("          - batch\n", "          - 4\n", "pipeline.workflow.inputs.\"request.input_ids\".contract.batch_layout.axis: a batch of 4"),
+    (
+        "        source:\n          kind: literal",
+        "        source:\n          kind: oracle",
+        "pipeline.workflow.inputs.\"package.one_token\".source.kind: 'oracle'",
+    ),
+    (
+        "    steps:\n    - kind: loop",
+        "    steps:\n    - kind: circle",
+        "pipeline.workflow.steps[0].kind: 'circle' is none of",
+    ),
+    (
+        "        scope: invocation",
+        "        scope: session",
+        "pipeline.workflow.state.token.scope: state of scope 'session'",
+    ),
+    (
+        "          - batch\n",
+        "          - 4\n",
+        "pipeline.workflow.inputs.\"request.input_ids\".contract.batch_layout.axis: a batch of 4",
+    ),
 ];
 
 #[test]
@@ -122,19 +233,57 @@ fn the_token_loop_is_recognised_with_growing_and_with_fixed_caches() {
 fn a_workflow_that_does_something_else_is_refused_with_what_it_does() {
     for (changes, says) in [
         (
-            vec![("          position_ids: position_ids\n          past_key", "          position_ids: decoder_step.position_ids\n          past_key")],
+            vec![(
+                "          position_ids: position_ids\n          past_key",
+                "          position_ids: decoder_step.position_ids\n          past_key",
+            )],
             "run 1 after the prompt's shows 'model' positions [6] and not [5] as position_ids, from 'decoder_step.position_ids' of \
              component 'decoder_step_update'",
         ),
         (vec![("        when: active\n", "        when: package.not_done\n")], "it emits [], and the token loop emits"),
-        (vec![("          past_key_values.0.key: cache_0\n", "          past_key_values.0.key: cache_1\n"), ("        next: decoder.body.present.0.value", "        next: decoder.setup.present.0.value")], "a cache that is not what the run before left"),
-        (vec![("          eos_lengths: termination.eos_lengths\n          iteration", "          eos_lengths: package.zero_batch\n          iteration")], ""),
-        (vec![("      - cell: rng_counter\n        next: sample.next_counter", "      - cell: rng_counter\n        next: rng_counter")], "the counter does not grow by one a token"),
-        (vec![("          left: cache_lengths\n          right: package.one_token", "          left: cache_lengths\n          right: package.zero_batch"),
-              ("policies/decoder_state_initializer", "policies/fixed/decoder_state_initializer"),
-              ("policies/decoder_step_update", "policies/fixed/decoder_step_update")], "as attention_mask, from 'decoder_step.attention_mask' of component 'decoder_step_update'"),
-        (vec![("    temperature:\n      input: request.temperature", "    temperature:\n      input: request.top_p")], "sets 'request.top_p', and the workflow reads 'request.temperature' for it"),
-        (vec![("policies/token_to_slot.onnx", "policies/token_to_slit.onnx")], "there is no file 'policies/token_to_slit.onnx' in the package"),
+        (
+            vec![
+                ("          past_key_values.0.key: cache_0\n", "          past_key_values.0.key: cache_1\n"),
+                ("        next: decoder.body.present.0.value", "        next: decoder.setup.present.0.value"),
+            ],
+            "a cache that is not what the run before left",
+        ),
+        (
+            vec![(
+                "          eos_lengths: termination.eos_lengths\n          iteration",
+                "          eos_lengths: package.zero_batch\n          iteration",
+            )],
+            "",
+        ),
+        (
+            vec![(
+                "      - cell: rng_counter\n        next: sample.next_counter",
+                "      - cell: rng_counter\n        next: rng_counter",
+            )],
+            "the counter does not grow by one a token",
+        ),
+        (
+            vec![
+                (
+                    "          left: cache_lengths\n          right: package.one_token",
+                    "          left: cache_lengths\n          right: package.zero_batch",
+                ),
+                ("policies/decoder_state_initializer", "policies/fixed/decoder_state_initializer"),
+                ("policies/decoder_step_update", "policies/fixed/decoder_step_update"),
+            ],
+            "as attention_mask, from 'decoder_step.attention_mask' of component 'decoder_step_update'",
+        ),
+        (
+            vec![(
+                "    temperature:\n      input: request.temperature",
+                "    temperature:\n      input: request.top_p",
+            )],
+            "sets 'request.top_p', and the workflow reads 'request.temperature' for it",
+        ),
+        (
+            vec![("policies/token_to_slot.onnx", "policies/token_to_slit.onnx")],
+            "there is no file 'policies/token_to_slit.onnx' in the package",
+        ),
         (vec![("policies/token_to_slot.onnx", "policies/token_state_update.onnx")], "has no such port; it has current"),
     ] {
         if says.is_empty() {
@@ -153,11 +302,16 @@ fn a_sampler_that_draws_otherwise_is_compiled_as_given() {
         kernels => panic!("{kernels:?}"),
     };
     let unknown = own(&altered(&[("id: onnx-genai.token-sampler", "id: acme.sampler")]));
-    assert_eq!((unknown.why.as_str(), unknown.component.artifact.as_str()), ("contract acme.sampler@2 is not known", "policies/token_sampler.onnx"));
+    assert_eq!(
+        (unknown.why.as_str(), unknown.component.artifact.as_str()),
+        ("contract acme.sampler@2 is not known", "policies/token_sampler.onnx")
+    );
     assert_eq!(unknown.given.iter().find(|(n, _)| n == "top_k").unwrap().1, Array::i64(&[1], &[1]));
     let runner_up = std::fs::read_to_string(folder().join("runner_up.yaml")).unwrap();
     assert_eq!(own(&runner_up).why, "contract acme.runner-up@1 is not known");
-    let claimed = runner_up.replace("id: acme.runner-up", "id: onnx-genai.token-sampler").replace("version: \"1\"", "version: \"2\"");
+    let claimed = runner_up
+        .replace("id: acme.runner-up", "id: onnx-genai.token-sampler")
+        .replace("version: \"1\"", "version: \"2\"");
     let why = own(&claimed).why;
     assert!(why.starts_with("its graph draws otherwise than the contract says: row "), "{why}");
 }
@@ -188,11 +342,13 @@ impl Invoker for Package {
 
 #[test]
 fn run_to_the_letter_the_interpreter_emits_what_onnxruntime_did() {
-    let golden: serde_json::Value = serde_json::from_slice(&std::fs::read(folder().join("golden.json")).unwrap()).unwrap();
+    let golden: serde_json::Value =
+        serde_json::from_slice(&std::fs::read(folder().join("golden.json")).unwrap()).unwrap();
     let document = load(&folder().join(METADATA), false).unwrap().document;
     let mut package = Package(Graphs::of(&folder()), Graphs::of(&folder().join("../../../models/tiny")));
     for case in [0, 3, 5].map(|i| &golden["cases"][i]) {
-        let ints = |v: &serde_json::Value| v.as_array().unwrap().iter().map(|x| x.as_i64().unwrap()).collect::<Vec<_>>();
+        let ints =
+            |v: &serde_json::Value| v.as_array().unwrap().iter().map(|x| x.as_i64().unwrap()).collect::<Vec<_>>();
         let (prompt, tokens) = (ints(&case["prompt"]), ints(&case["tokens"]));
         let mut given = HashMap::from([
             ("request.input_ids".to_string(), Array::i64(&[1, prompt.len()], &prompt)),

@@ -294,7 +294,9 @@ mod tests {
 
     #[test]
     fn duplicates_bombs_and_depth_are_one_line_of_error() {
-        let bomb: String = (0..30).map(|i| format!("a{i}: &a{i} [{}]\n", "*a{},".replace("{}", &(i.max(1) - 1).to_string()).repeat(9))).collect();
+        let bomb: String = (0..30)
+            .map(|i| format!("a{i}: &a{i} [{}]\n", "*a{},".replace("{}", &(i.max(1) - 1).to_string()).repeat(9)))
+            .collect();
         let bomb = bomb.replacen("*a0,", "x,", 9);
         let deep = format!("{}{}", "[".repeat(200), "]".repeat(200));
         for text in ["a: 1\na: 2", "a: {b: 1, b: 2}", &bomb, &deep, "a: [", "a: &x [*x]", "{a: 1}: 2"] {

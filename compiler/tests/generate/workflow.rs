@@ -100,7 +100,9 @@ fn metadata_that_contradicts_the_graph_is_refused_with_both() {
     let dir = package("inference_metadata.yaml");
     let file = dir.path().join("inference_metadata.yaml");
     let text = std::fs::read_to_string(&file).unwrap();
-    let swapped = text.replace("past_key_values.0.key", "past_key_values.8.key").replace("past_key_values.1.key", "past_key_values.0.key");
+    let swapped = text
+        .replace("past_key_values.0.key", "past_key_values.8.key")
+        .replace("past_key_values.1.key", "past_key_values.0.key");
     assert_ne!(text, swapped);
     std::fs::write(&file, swapped.replace("past_key_values.8.key", "past_key_values.1.key")).unwrap();
     let refused = || pipeline::compile(&job(dir.path()), &mut |_| {}).map(|_| ()).unwrap_err().to_string();

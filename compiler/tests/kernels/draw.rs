@@ -200,7 +200,15 @@ fn what_is_no_number_is_never_drawn() {
 fn a_full_barrier_before_every_dispatch_draws_the_same() {
     let mut random = Random::new(21);
     let table = rows(&mut random, 24, 4000);
-    let sampling = Sampling { temperature: 1.3, top_k: 200, top_p: 0.9, min_p: 0.001, repeat_penalty: 1.1, seed: 6, counter: None };
+    let sampling = Sampling {
+        temperature: 1.3,
+        top_k: 200,
+        top_p: 0.9,
+        min_p: 0.001,
+        repeat_penalty: 1.1,
+        seed: 6,
+        counter: None,
+    };
     let with = |full_barriers| {
         let engine = engine_on(device(), &table, CONTEXT, full_barriers);
         let options = Options { sampling: Some(sampling), ..Options::default() };

@@ -37,7 +37,7 @@ fn a_sound_device_is_clean_in_every_arm_both_ways() {
     let args = ["residency", "--arms", "20K,40K,all,1T", "-n", "6", "-r", "2"];
     let (text, _) = ended("tiny", &args, 0);
     assert!(text.lines().last().unwrap().starts_with("clean: 6 arms, up to "), "{text}");
-    assert!(text.contains("| baseline | on the device | 0.0000 GB |"), "{text}");
+    assert!(text.contains("| baseline | on the device | 0 B |"), "{text}");
     assert!(text.contains("left out 1099.512 GB: a step of this model reads "), "{text}");
     let report = json("tiny", &[&args[..], &["--json"]].concat(), 0);
     assert_eq!((&report["verdict"], report["arms"].as_array().unwrap().len()), (&"clean".into(), 6));
@@ -45,6 +45,7 @@ fn a_sound_device_is_clean_in_every_arm_both_ways() {
         let (read, host) = (arm["step_bytes"].as_u64().unwrap(), arm["host_bytes"].as_u64().unwrap());
         assert!(read > 0 && host > 0, "{arm}");
         assert!(arm["arm"] == "all" || read <= 40 << 10, "{arm}");
+        assert!(arm["moved_bytes"].as_u64() >= Some(read), "{arm}");
         assert!(arm["hashes_compared"].as_u64() >= arm["tensors_hashed"].as_u64().map(|n| 2 * n), "{arm}");
         assert_eq!(arm["tokens"], report["baseline"]["tokens"]);
     }
@@ -87,13 +88,13 @@ fn what_makes_no_sense_has_code_2_and_says_so() {
 }
 
 #[test]
-fn a_model_of_real_weights_is_clean_with_some_of_them_streamed_and_some_read() {
-    for (way, arm) in [("stream", "24M"), ("read", "32M")] {
-        let args = ["residency", "--offload", way, "--arms", arm, "-n", "4", "-r", "1", "-p", "Hello", "--json"];
-        let report = json("smollm2", &args, 0);
-        assert_eq!((&report["verdict"], report["arms"].as_array().unwrap().len()), (&"clean".into(), 1));
-        assert!(report["arms"][0]["step_bytes"].as_u64() > Some(20_000_000), "{report}");
-    }
+fn a_model_of_real_weights_is_clean_with_some_of_them_streamed() {
+    let args = ["residency", "--offload", "stream", "--arms", "24M", "-n", "3", "-r", "1", "-p", "Hello", "--json"];
+    let report = json("smollm2", &args, 0);
+    assert_eq!((&report["verdict"], report["arms"].as_array().unwrap().len()), (&"clean".into(), 1));
+    // No more than the arm, although tables of angles are read by every layer.
+    let step = report["arms"][0]["step_bytes"].as_u64().unwrap();
+    assert!(step > 20_000_000 && step < 24 << 20, "{report}");
 }
 
 #[test]
@@ -112,6 +113,6 @@ fn steady_runs_agree_and_nothing_is_recorded_between_tokens() {
     let (table, _) = ended("tiny", &args, 0);
     assert!(table.lines().any(|line| line == "| recordings | 0 | 0 |"), "{table}");
     let (csv, _) = ended("tiny", &[&args[..], &["-o", "csv"]].concat(), 0);
-    assert_eq!((csv.lines().count(), csv.lines().nth(1).unwrap().split(',').nth(3)), (3, Some("tg5@3")), "{csv}");
+    assert!(csv.lines().count() == 3 && csv.lines().nth(1).unwrap().contains(",tg5@3,2,"), "{csv}");
     ended("tiny", &["bench", "--warmups", "1"], 2);
 }

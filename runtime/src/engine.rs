@@ -70,6 +70,8 @@ pub struct Counters {
     pub read_in_place_bytes: u64,
     /// Weights copied to the device for the runs that use them.
     pub copied_in_bytes: u64,
+    /// Weights that runs took from host memory either way, each byte once a run.
+    pub distinct_bytes: u64,
 }
 
 /// Where a tensor of the pool is.
@@ -103,6 +105,7 @@ impl Counters {
             to_host_bytes: of(self.to_host_bytes, other.to_host_bytes),
             read_in_place_bytes: of(self.read_in_place_bytes, other.read_in_place_bytes),
             copied_in_bytes: of(self.copied_in_bytes, other.copied_in_bytes),
+            distinct_bytes: of(self.distinct_bytes, other.distinct_bytes),
             ..*self
         }
     }

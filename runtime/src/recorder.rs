@@ -112,6 +112,8 @@ pub(crate) struct Recording {
     pub places: Vec<Place>,
     /// Weights that a run moves.
     pub moves: Moves,
+    /// Those with the host that it needs, each byte once.
+    pub distinct_bytes: u64,
     pub timestamps: Option<Arc<QueryPool>>,
 }
 
@@ -225,6 +227,7 @@ impl Recorder<'_> {
         uses.truncate(places.len());
         let residency = &addresses.holding.residency;
         let moves = residency.moves_of(self.program, &uses);
+        let distinct_bytes = residency.distinct_bytes(&uses);
         let mut stages = residency.stages(self.program, &uses);
         if stages.is_empty() {
             // A run of nothing is a run too.
@@ -232,7 +235,7 @@ impl Recorder<'_> {
         }
         let run = Run { recorder: self, bucket, places: &places, addresses, timestamps: &timestamps };
         let legs = stages.iter().map(|stage| run.leg(stage)).collect::<Result<_>>()?;
-        Ok(Recording { legs, places, moves, timestamps })
+        Ok(Recording { legs, places, moves, distinct_bytes, timestamps })
     }
 }
 

@@ -16,6 +16,7 @@ use crate::program::{Bucket, Part, Program};
 pub(crate) use away::away;
 pub use bytes::Bytes;
 pub(crate) use cut::{Stage, cut};
+use std::collections::BTreeMap;
 pub(crate) use uses::{Use, Uses};
 
 /// Where a tensor's bytes are while the program runs.
@@ -190,6 +191,16 @@ impl Residency {
         let stages = self.stages(program, run);
         let copied = stages.iter().flat_map(|s| &s.load).map(|&(t, _)| program.tensors[t].bytes);
         Moves { in_place_bytes: in_place.map(|u| u.bytes).sum(), copied_bytes: copied.sum() }
+    }
+
+    /// Of weights with the host, what a run reads there or has copied from there, each byte counted once however many dispatches read it.
+    pub(crate) fn distinct_bytes(&self, run: &[Vec<Use>]) -> u64 {
+        let mut most = BTreeMap::new();
+        for u in run.iter().flatten().filter(|u| self.homes[u.tensor] != Home::Resident) {
+            let bytes: &mut u64 = most.entry(u.tensor).or_default();
+            *bytes = u.bytes.max(*bytes);
+        }
+        most.values().sum()
     }
 
     /// Device memory of the ring, which stands beside the budget.

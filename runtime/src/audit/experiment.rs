@@ -156,8 +156,8 @@ impl Setup<'_> {
         let times: Vec<_> = timed.iter().map(|a| a.time).collect();
         let spent = timed.iter().fold(Counters::default(), |sum, a| a.spent.and(&sum));
         row.ms_per_token = milliseconds(&times, self.plan.tokens - 1);
-        let moved = spent.read_in_place_bytes + spent.copied_in_bytes;
-        row.step_bytes = moved / spent.replays.max(1);
+        row.step_bytes = spent.distinct_bytes / spent.replays.max(1);
+        row.moved_bytes = (spent.read_in_place_bytes + spent.copied_in_bytes) / spent.replays.max(1);
         row.host_bytes = spent.mapped_bytes + spent.streamed_bytes;
         row.pages = session.engine().uses_pages();
         row.tokens = answers.first().map(|a| a.tokens.clone()).unwrap_or_default();

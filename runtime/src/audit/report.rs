@@ -33,8 +33,10 @@ pub struct Row {
     pub tensors: usize,
     /// Of weights with the host.
     pub host_bytes: u64,
-    /// That a decode step read there or had copied from there, by the engine's counters.
+    /// That a decode step read there or had copied from there, by the engine's counters, each byte once.
     pub step_bytes: u64,
+    /// The same, each byte as often as a dispatch read it or it was copied.
+    pub moved_bytes: u64,
     /// Median, least, most.
     pub ms_per_token: [f64; 3],
     pub tokens: Vec<u32>,
@@ -97,8 +99,8 @@ impl Row {
         [
             self.name(),
             self.way(),
-            format!("{:.4} GB", self.step_bytes as f64 / 1e9),
-            format!("{:.4} GB", self.host_bytes as f64 / 1e9),
+            decimal(self.step_bytes),
+            decimal(self.host_bytes),
             format!("{median:.3}"),
             format!("{least:.3} {most:.3}"),
             tokens,
@@ -118,7 +120,7 @@ impl Row {
             .map(|(answer, at, want, have)| json!({"answer": answer, "token": at, "baseline": want, "arm": have}));
         json!({
             "arm": self.name(), "way": self.arm.map(|(_, way)| verb(way)), "pool_pages": self.pages,
-            "step_bytes": self.step_bytes, "host_bytes": self.host_bytes, "tensors_hashed": self.tensors,
+            "step_bytes": self.step_bytes, "moved_bytes": self.moved_bytes, "host_bytes": self.host_bytes, "tensors_hashed": self.tensors,
             "hashes_compared": self.compared, "ms_per_token": {"median": median, "min": min, "max": max},
             "tokens": self.tokens, "tokens_equal": self.parted.is_none(), "parted": parted, "stale": stale.collect::<Vec<_>>(),
         })
@@ -168,7 +170,7 @@ impl Report {
                 let (name, tensor, when, whose) = first.map_or(Default::default(), |(r, s)| {
                     let whose = match s.host_is_right {
                         Some(true) => "; the host still reads what was packed",
-                        Some(false) => "; the host reads the same other bytes, or others",
+                        Some(false) => "; the host, too, reads other bytes than were packed",
                         None => "",
                     };
                     (format!("{} {}", r.name(), r.way()), s.tensor.as_str(), s.when, whose)
@@ -251,7 +253,7 @@ mod tests {
             "clean: 2 arms, up to 0.650 GB a step from host memory; all hashes as packed, all tokens the baseline's\n"
         ));
         assert!(text.contains("left out 4.000 GB: a step of this model reads 0.990 GB\n"), "{text}");
-        assert!(text.contains("| 0.440 GB | read in place, a copy | 0.4400 GB |"), "{text}");
+        assert!(text.contains("| 0.440 GB | read in place, a copy | 0.440 GB |"), "{text}");
     }
 
     #[test]

@@ -139,6 +139,7 @@ impl Steady {
             ("bytes over budget", whole(c.over_budget_bytes)),
             ("moved a token: read in place", each(c.read_in_place_bytes)),
             ("moved a token: streamed", each(c.copied_in_bytes)),
+            ("with the host and needed a token", each(c.distinct_bytes)),
             ("moved a token: other to the device", each(c.to_device_bytes)),
             ("moved a token: other to the host", each(c.to_host_bytes)),
         ]
@@ -167,6 +168,7 @@ impl Steady {
                 "over_budget_bytes": c.over_budget_bytes,
                 "read_in_place_bytes_per_token": self.a_token(c.read_in_place_bytes),
                 "streamed_bytes_per_token": self.a_token(c.copied_in_bytes),
+                "distinct_host_bytes_per_token": self.a_token(c.distinct_bytes),
                 "host_to_device_bytes_per_token": self.a_token(c.to_device_bytes),
                 "device_to_host_bytes_per_token": self.a_token(c.to_host_bytes),
             },

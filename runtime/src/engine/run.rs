@@ -27,6 +27,7 @@ impl Engine {
             let mut watching = self.watching(run.bucket, run.part).into_iter();
             let recording = self.recording(run.bucket, run.part)?;
             let (dispatches, moves) = (recording.places.len() as u64, recording.moves);
+            let distinct = recording.distinct_bytes;
             let leg = |leg: &RecordedLeg| Leg {
                 load: leg.load.clone(),
                 commands: std::iter::once(leg.commands.clone()).chain(watching.next()).collect(),
@@ -35,6 +36,7 @@ impl Engine {
             self.counters.dispatches += dispatches;
             self.counters.read_in_place_bytes += moves.in_place_bytes;
             self.counters.copied_in_bytes += moves.copied_bytes;
+            self.counters.distinct_bytes += distinct;
         }
         self.counters.replays += runs.len() as u64;
         legs.push(Leg { load: None, commands: vec![self.tail.clone()] });

@@ -70,6 +70,14 @@ fn a_step_moves_what_is_not_resident_and_of_a_table_the_rows_it_looks_up() {
         plan.moves(&toy(), &toy().buckets[bucket], Part::Whole)
     };
     let (matrices, table, row) = (2 * 64, 1000, 100);
+    let distinct = |budget, offload| {
+        let program = toy();
+        let residency = Residency::plan(&program, wish(budget, offload), &card()).unwrap();
+        residency.distinct_bytes(&Uses::new(&program).run(&program.buckets[1], Part::Whole))
+    };
+    // The table's row is one of those that the head reads.
+    assert_eq!((distinct(0, Offload::Read), distinct(0, Offload::Stream)), (table + matrices, table + matrices));
+    assert_eq!(distinct(u64::MAX, Offload::Read), 0);
     let in_place = |in_place_bytes| Moves { in_place_bytes, copied_bytes: 0 };
     assert_eq!(moves(0, Offload::Read, 1), in_place(matrices + table + row));
     assert_eq!(moves(0, Offload::Read, 0), in_place(matrices + table + 8 * row));

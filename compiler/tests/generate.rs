@@ -23,6 +23,8 @@ use std::sync::Mutex;
 mod contrib;
 #[path = "generate/long.rs"]
 mod long;
+#[path = "generate/offload.rs"]
+mod offload;
 #[path = "generate/pictures.rs"]
 mod pictures;
 #[path = "generate/quantised.rs"]

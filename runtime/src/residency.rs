@@ -64,9 +64,10 @@ pub struct Wish {
 }
 
 /// Of a slot of the ring, unless one dispatch needs more: long enough a copy that starting it costs nothing.
-const SLOT_BYTES: u64 = 64 << 20;
-/// Slots of the ring: one is filled while another is read.
-pub(crate) const SLOTS: usize = 2;
+const SLOT_BYTES: u64 = 32 << 20;
+/// Slots of the ring: some are filled while one is read. Two keep the link busy while every dispatch waits for it; more let copies go
+/// ahead while a run is at its resident weights.
+pub(crate) const SLOTS: usize = 4;
 
 /// A home for every tensor of a program.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -149,7 +150,7 @@ impl Residency {
             largest = largest.max(sets.iter().copied().max().unwrap_or(0));
             run_bytes = run_bytes.max(sets.iter().sum());
         }
-        largest.max(SLOT_BYTES.min(run_bytes.div_ceil(4).next_multiple_of(ALIGN)))
+        largest.max(SLOT_BYTES.min(run_bytes.div_ceil(2 * SLOTS as u64).next_multiple_of(ALIGN)))
     }
 
     /// What the streamed weights of a dispatch take of a slot.

@@ -9,7 +9,7 @@ use clap::{Args as ClapArgs, Parser, Subcommand};
 
 use super::draw::Draw;
 use crate::error::Result;
-use crate::residency::{Bytes, Offload};
+use crate::residency::{Bytes, Offload, Wish};
 use crate::sampling::Sampling;
 
 pub const EXIT_CODES: &str = "\
@@ -96,7 +96,7 @@ pub struct Engine {
     /// plan must be the same), or synthetic:SEED for pseudo-random weights
     #[arg(long, global = true, value_name = "FILE|other:FILE|synthetic:SEED")]
     pub weights: Option<String>,
-    /// Decode steps in one submission [default: 8; 1 for answers on a CPU device]
+    /// Decode steps in one submission [default: 8; 1 for answers on a CPU device, or where a step moves more than 256 MiB of weights]
     #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=256))]
     pub steps: Option<u32>,
     /// Most bytes of weights in device memory, such as 6G, 512M or 0; the rest stays with the host [default: all of them]
@@ -105,6 +105,9 @@ pub struct Engine {
     /// How kernels get at weights beyond the budget: read in place, copied ahead of them, or what is predicted to be faster
     #[arg(long, global = true, value_enum, default_value_t = Offload::Auto)]
     pub offload: Offload,
+    /// Copy weights that stay with the host instead of using the pool's own pages, to compare
+    #[arg(long, global = true, hide = true)]
+    pub no_import: bool,
     /// Leave the device's matrix units alone, to compare
     #[arg(long, global = true, hide = true)]
     pub no_matrix: bool,
@@ -205,6 +208,9 @@ pub struct EvalPpl {
 
 #[derive(ClapArgs, Debug)]
 pub struct Info {
+    /// GB a second that the link between host and device carries, to tell the least time of a step with --gpu-budget
+    #[arg(long, value_name = "RATE", value_parser = rate)]
+    pub link: Option<f64>,
     /// Print one JSON object
     #[arg(long)]
     pub json: bool,
@@ -268,6 +274,18 @@ pub struct Run {
     /// Where the outputs go (numpy .npz)
     #[arg(long, value_name = "FILE")]
     pub outputs: PathBuf,
+}
+
+fn rate(text: &str) -> Result<f64, String> {
+    let bad = || format!("'{text}' is no rate in GB a second");
+    text.parse::<f64>().ok().filter(|r| r.is_finite() && *r > 0.0).ok_or_else(bad)
+}
+
+impl Engine {
+    /// How weights are to be kept.
+    pub fn wish(&self) -> Wish {
+        Wish { budget: self.gpu_budget.map(|b| b.0), offload: self.offload }
+    }
 }
 
 /// A list of token ids; commas or spaces between, brackets around allowed.

@@ -39,10 +39,13 @@ impl Call<'_> {
         self.session_on(engine, stops, options.steps)
     }
 
-    /// A session for answers. A CPU device takes so long for a token that each is shown by itself.
+    /// A session for answers. A CPU device takes so long for a token that each is shown by itself; so does a link to the host, over
+    /// which the weights of steps behind a stop token would come in vain.
     pub fn answering(&self) -> Result<Session> {
+        const MUCH: u64 = 256 << 20;
         let engine = self.engine(false)?;
-        let slow = engine.device().info().kind == "cpu";
+        let decode = self.setting.decoder()?.decode;
+        let slow = engine.device().info().kind == "cpu" || engine.moves(decode, self.part())?.bytes() > MUCH;
         let steps = if slow { 1 } else { session::Options::default().steps };
         self.session_on(engine, true, steps)
     }
@@ -183,7 +186,13 @@ impl Call<'_> {
 
     pub fn info(&self, options: &args::Info, out: &mut Out) -> Result<()> {
         let device = open::device(self.flags);
-        let mut info = Info::new(self.setting.program, &self.model.card, self.stops().to_vec(), device);
+        let mut info = Info::new(
+            self.setting.program,
+            &self.model.card,
+            self.stops().to_vec(),
+            device,
+            (self.flags.wish(), options.link),
+        );
         info.picture = self.setting.picture;
         if options.json { out.json(&info.json()) } else { out.text(&info.text()) }
     }

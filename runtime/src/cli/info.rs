@@ -4,14 +4,15 @@
 use serde_json::{Value, json};
 
 use super::album::Album;
+use super::beyond::{self, Beyond};
 use crate::cost;
 use crate::device::{self, Limits};
 use crate::error::Result;
-use crate::layout::{MemoryPlan, memory_plan};
+use crate::layout::MemoryPlan;
 use crate::memory::human;
 use crate::model::{Card, Picture};
 use crate::program::{Part, Program};
-use crate::residency::Residency;
+use crate::residency::Wish;
 
 /// A limit of the device against what the program asks of it.
 #[derive(Debug, PartialEq)]
@@ -54,15 +55,28 @@ pub struct Info<'a> {
     pub stops: Vec<u32>,
     pub picture: Option<&'a Picture>,
     pub found: Result<(device::Info, Limits, MemoryPlan)>,
+    /// Where a budget leaves weights out.
+    pub beyond: Option<Beyond>,
 }
 
 impl<'a> Info<'a> {
-    pub fn new(program: &'a Program, card: &'a Card, stops: Vec<u32>, device: Result<device::Device>) -> Info<'a> {
+    /// `link` is the rate of the link between host and device in GB/s, if known.
+    pub fn new(
+        program: &'a Program,
+        card: &'a Card,
+        stops: Vec<u32>,
+        device: Result<device::Device>,
+        (wish, link): (Wish, Option<f64>),
+    ) -> Info<'a> {
         let found = device.and_then(|device| {
-            let plan = memory_plan(program, device.limits(), &Residency::resident(program))?;
-            Ok((device.info().clone(), device.limits().clone(), plan))
+            let (plan, beyond) = beyond::plan(program, device.limits(), wish, link)?;
+            Ok(((device.info().clone(), device.limits().clone(), plan), beyond))
         });
-        Info { program, card, stops, picture: None, found }
+        let (found, beyond) = match found {
+            Ok((found, beyond)) => (Ok(found), beyond),
+            Err(error) => (Err(error), None),
+        };
+        Info { program, card, stops, picture: None, found, beyond }
     }
 
     pub fn text(&self) -> String {
@@ -118,11 +132,15 @@ impl<'a> Info<'a> {
         let mut line = |name: &str, value: String| out.push_str(&format!("  {name:<16}{value}\n"));
         let segments = if plan.weights_segments == 1 { "segment" } else { "segments" };
         line("weights", format!("{:>10} in {} {segments}", human(plan.weights_bytes), plan.weights_segments));
+        if plan.stream_bytes > 0 {
+            line("ring", format!("{:>10} for weights that are streamed", human(plan.stream_bytes)));
+        }
         line("states", format!("{:>10}", human(plan.states_bytes)));
         line("activations", format!("{:>10}", human(plan.arena_bytes)));
         line("in and out", format!("{:>10}", human(plan.ports_bytes)));
         line("token loop", format!("{:>10}", human(plan.loop_bytes)));
         line("in all", format!("{:>10}", human(plan.total_bytes)));
+        out.push_str(&self.beyond.as_ref().map(Beyond::text).unwrap_or_default());
         out.push_str(&format!("device {} ({}, Vulkan {}, {})\n", info.name, info.kind, info.api, info.driver));
         out.push_str(&format!("  {:<16}{:>12}{:>12}\n", "", "needed", "found"));
         for need in needs(self.program, limits, plan) {
@@ -178,10 +196,13 @@ impl<'a> Info<'a> {
                 });
                 out["memory"] = json!({
                     "weights_bytes": plan.weights_bytes, "weights_segments": plan.weights_segments,
-                    "states_bytes": plan.states_bytes, "arena_bytes": plan.arena_bytes,
+                    "ring_bytes": plan.stream_bytes, "states_bytes": plan.states_bytes, "arena_bytes": plan.arena_bytes,
                     "ports_bytes": plan.ports_bytes, "loop_bytes": plan.loop_bytes,
                     "total_bytes": plan.total_bytes,
                 });
+                if let Some(beyond) = &self.beyond {
+                    out["offload"] = beyond.json();
+                }
                 let row = |n: &Need| json!({"what": n.what, "needed": n.needed, "found": n.found, "met": n.met()});
                 out["limits"] = needs(program, limits, plan).iter().map(row).collect();
             }
@@ -202,6 +223,8 @@ fn ports(ports: &[crate::program::Port]) -> Value {
 mod tests {
     use super::*;
     use crate::error::Error;
+    use crate::layout::memory_plan;
+    use crate::residency::Residency;
 
     const CARD: Card = Card { title: "A toy", source: "made here", licence: "Apache-2.0", precision: "fp16" };
 
@@ -236,6 +259,7 @@ mod tests {
             stops: vec![2, 5],
             picture: None,
             found: Ok((device(), small, plan)),
+            beyond: None,
         };
         let text = info.text();
         for line in [
@@ -261,7 +285,7 @@ mod tests {
     fn without_a_device_the_card_is_still_shown() {
         let program = cost::tests::toy();
         let found = Err(Error::other("no Vulkan loader"));
-        let info = Info { program: &program, card: &CARD, stops: vec![], picture: None, found };
+        let info = Info { program: &program, card: &CARD, stops: vec![], picture: None, found, beyond: None };
         let text = info.text();
         assert!(text.contains("made here") && text.ends_with("device\n  none fits: no Vulkan loader\n"), "{text}");
         assert_eq!(info.json()["device_error"], "no Vulkan loader");

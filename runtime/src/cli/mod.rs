@@ -4,6 +4,7 @@
 mod album;
 mod answer;
 pub mod args;
+mod beyond;
 mod chat;
 mod commands;
 mod draw;

@@ -11,12 +11,13 @@ use crate::error::Result;
 use crate::model::{Forms, Model};
 use crate::program::Program;
 use crate::recorder::{Code, RecordOptions};
+use crate::residency::Wish;
 use crate::weights::WeightSource;
 
 /// The device that the flags name.
 pub fn device(flags: &args::Engine) -> Result<Device> {
     let pick = flags.device.as_deref().map_or(Pick::Auto, Pick::parse);
-    let device = Device::open(&device::Options { pick, ..Default::default() })?;
+    let device = Device::open(&device::Options { pick, no_import: flags.no_import, ..Default::default() })?;
     if let Some(warning) = device.warning() {
         remark(warning);
     }
@@ -34,8 +35,8 @@ fn code(forms: &Forms) -> Code {
 /// The model on the device, its weights uploaded.
 pub fn engine(model: &Model, program: Program, flags: &args::Engine, timestamps: bool) -> Result<Engine> {
     let record = RecordOptions { timestamps, ..Default::default() };
-    let gpu_budget = flags.gpu_budget.map(|b| b.0);
-    let options = engine::Options { record, gpu_budget, offload: flags.offload, ..Default::default() };
+    let Wish { budget: gpu_budget, offload } = flags.wish();
+    let options = engine::Options { record, gpu_budget, offload, ..Default::default() };
     Opener::new(model, flags)?.engine(program, options)
 }
 

@@ -2,7 +2,7 @@
 //! open it with. Promise: nothing is enabled that the device does not have.
 
 use crate::matrix;
-use vulkano::device::physical::{PhysicalDevice, PhysicalDeviceType};
+use vulkano::device::physical::{DriverId, PhysicalDevice, PhysicalDeviceType};
 use vulkano::device::{DeviceExtensions, DeviceFeatures, QueueFamilyProperties, QueueFlags};
 use vulkano::memory::{MemoryHeap, MemoryHeapFlags};
 
@@ -62,10 +62,13 @@ fn host_heap_bytes(physical: &PhysicalDevice) -> u64 {
     heaps.iter().filter(host).map(|h| h.size).max().unwrap_or_else(|| heap_bytes(physical))
 }
 
-/// Zero where host memory cannot be used in place.
+/// Zero where host memory cannot be used in place. NVIDIA's driver has the extension and refuses read-only pages of files; asking it once
+/// was followed by allocations that failed (580.159, H200), so it is not asked.
 fn import_align(physical: &PhysicalDevice) -> u64 {
-    let align = physical.properties().min_imported_host_pointer_alignment.unwrap_or(0);
-    if physical.supported_extensions().ext_external_memory_host { align } else { 0 }
+    let properties = physical.properties();
+    let refuses = properties.driver_id == Some(DriverId::NvidiaProprietary);
+    let align = properties.min_imported_host_pointer_alignment.unwrap_or(0);
+    if physical.supported_extensions().ext_external_memory_host && !refuses { align } else { 0 }
 }
 
 pub(super) fn heap_bytes(physical: &PhysicalDevice) -> u64 {

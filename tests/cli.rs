@@ -85,6 +85,40 @@ fn the_number_of_steps_a_submission_changes_nothing() {
 }
 
 #[test]
+fn a_budget_and_how_weights_beyond_it_are_read_change_nothing() {
+    let answer = |more: &[&str]| said(&[&["--prompt-ids", "5,6,7,8", "-n", "12", "--ids"], more].concat(), "");
+    let want = answer(&[]);
+    for budget in ["0", "100K", "0.3M", "6G"] {
+        for offload in ["read", "stream", "auto"] {
+            let got = answer(&["--gpu-budget", budget, "--offload", offload, "--steps", "8"]);
+            assert_eq!(got, want, "{budget} {offload}");
+        }
+    }
+}
+
+#[test]
+fn info_tells_what_each_way_with_weights_beyond_the_budget_keeps_and_moves() {
+    let text = said(&["info", "--gpu-budget", "100K", "--link", "51"], "");
+    for part in [
+        "weights beyond a budget of 100.0 KiB",
+        "read      stream        auto",
+        "ms a step at 51 GB/s",
+        "with the host:",
+    ] {
+        assert!(text.contains(part), "{part:?} in\n{text}");
+    }
+    let json: Value = serde_json::from_str(&said(&["info", "--gpu-budget", "100K", "--json"], "")).unwrap();
+    let homes =
+        |way: &Value| ["resident_bytes", "mapped_bytes", "streamed_bytes"].map(|key| way[key].as_u64().unwrap());
+    let ways: Vec<[u64; 3]> = json["offload"]["ways"].as_array().unwrap().iter().map(homes).collect();
+    assert_eq!(ways.len(), 3);
+    assert!(ways.iter().all(|way| way[0] <= 100 << 10), "{ways:?}");
+    let all = ways[0].iter().sum::<u64>();
+    assert!(ways.iter().all(|way| way.iter().sum::<u64>() == all), "{ways:?}");
+    assert!(!said(&["info"], "").contains("weights beyond"));
+}
+
+#[test]
 fn json_has_ids_text_and_the_reason() {
     let case = &golden()["cases"][0];
     let json: Value = serde_json::from_str(&said(&["--json", "-p", case["prompt"].as_str().unwrap()], "")).unwrap();

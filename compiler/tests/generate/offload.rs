@@ -11,6 +11,7 @@ use onnxcast_runtime::residency::Offload;
 use onnxcast_runtime::sampling::Sampling;
 use onnxcast_runtime::session::{self, Session};
 use onnxcast_runtime::weights::{PoolWriter, WeightSource};
+use std::path::{Path, PathBuf};
 
 const TINY: &str = "models/tiny/model.onnx";
 const CONTEXT: u32 = 64;
@@ -97,11 +98,9 @@ fn answers_are_the_same_however_many_steps_a_submission_takes_and_wherever_they_
     }
 }
 
-#[test]
-fn a_pool_in_a_file_gives_the_same_bits_read_in_place_copied_and_streamed() {
-    let plan = planned(TINY, CONTEXT as usize, 16, Precision::Fp16);
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("tiny.pool");
+/// Writes the plan's weights.
+fn pool(plan: &plan::Plan, folder: &Path) -> PathBuf {
+    let path = folder.join("tiny.pool");
     let mut writer = PoolWriter::create(&path, &plan.program, "").unwrap();
     for packed in &plan.pool {
         let mut bytes = Vec::new();
@@ -113,7 +112,19 @@ fn a_pool_in_a_file_gives_the_same_bits_read_in_place_copied_and_streamed() {
         writer.write(&bytes).unwrap();
     }
     writer.finish().unwrap();
-    let code: Vec<Code> = plan.program.kernels.iter().map(|k| Code::Words(words(k).into())).collect();
+    path
+}
+
+fn code(plan: &plan::Plan) -> Vec<Code> {
+    plan.program.kernels.iter().map(|k| Code::Words(words(k).into())).collect()
+}
+
+#[test]
+fn a_pool_in_a_file_gives_the_same_bits_read_in_place_copied_and_streamed() {
+    let plan = planned(TINY, CONTEXT as usize, 16, Precision::Fp16);
+    let folder = tempfile::tempdir().unwrap();
+    let path = pool(&plan, folder.path());
+    let code = code(&plan);
     let mut want = None;
     for no_import in [false, true] {
         let device = Device::open(&DeviceOptions { no_import, ..Default::default() }).unwrap();
@@ -137,9 +148,13 @@ fn the_validation_layer_has_nothing_to_say_about_streaming() {
         }
         other => other.unwrap(),
     };
+    let plan = planned(TINY, CONTEXT as usize, 16, Precision::Fp16);
+    let folder = tempfile::tempdir().unwrap();
+    let source = WeightSource::find(pool(&plan, folder.path()).to_str()).unwrap();
+    let code = code(&plan);
     for offload in [Offload::Read, Offload::Stream] {
-        let plan = planned(TINY, CONTEXT as usize, 16, Precision::Fp16);
-        let mut engine = open_on(&device, plan, wish(Some(5000), offload));
+        let options = wish(Some(5000), offload);
+        let mut engine = Engine::new(&device, plan.program.clone(), &code, &source, options, &mut |_, _| {}).unwrap();
         generate(&mut engine, CONTEXT, &(3..40).collect::<Vec<_>>(), 5);
     }
     assert_eq!(device.validation_messages(), Vec::<String>::new());

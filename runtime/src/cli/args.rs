@@ -284,7 +284,7 @@ fn rate(text: &str) -> Result<f64, String> {
 impl Engine {
     /// How weights are to be kept.
     pub fn wish(&self) -> Wish {
-        Wish { budget: self.gpu_budget.map(|b| b.0), offload: self.offload }
+        Wish { budget: self.gpu_budget.map(|b| b.0), offload: self.offload, ..Wish::default() }
     }
 }
 

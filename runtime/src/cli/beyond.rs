@@ -134,7 +134,7 @@ mod tests {
 
     #[test]
     fn every_way_is_shown_with_what_it_keeps_where_and_moves() {
-        let wish = Wish { budget: Some(256), offload: Offload::Stream };
+        let wish = Wish { budget: Some(256), offload: Offload::Stream, ..Wish::default() };
         let (memory, beyond) = plan(&toy(), &card(), wish, Some(0.002)).unwrap();
         let beyond = beyond.unwrap();
         let text = beyond.text();
@@ -166,7 +166,7 @@ mod tests {
     #[test]
     fn a_device_that_cannot_use_the_pools_pages_is_told_with_what_the_copy_takes() {
         let limits = Limits { import_align: 0, ..card() };
-        let wish = Wish { budget: Some(0), offload: Offload::Read };
+        let wish = Wish { budget: Some(0), offload: Offload::Read, ..Wish::default() };
         let text = plan(&toy(), &limits, wish, None).unwrap().1.unwrap().text();
         assert!(text.contains("a copy of 1.5 KiB, as this device cannot use the pool's own pages"), "{text}");
     }

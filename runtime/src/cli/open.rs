@@ -35,7 +35,7 @@ fn code(forms: &Forms) -> Code {
 /// The model on the device, its weights uploaded.
 pub fn engine(model: &Model, program: Program, flags: &args::Engine, timestamps: bool) -> Result<Engine> {
     let record = RecordOptions { timestamps, ..Default::default() };
-    let Wish { budget: gpu_budget, offload } = flags.wish();
+    let Wish { budget: gpu_budget, offload, .. } = flags.wish();
     let options = engine::Options { record, gpu_budget, offload, ..Default::default() };
     Opener::new(model, flags)?.engine(program, options)
 }

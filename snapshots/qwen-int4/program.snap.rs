@@ -172,8 +172,8 @@ static KERNELS: &[Kernel] = &[
         "gated_matvec_q4_g64_min_m1_k896_n4864_rms_silu", "gated_linear.comp", args 5,
         writes 4, [M = "1", K = "896", N = "4864", WEIGHT_BITS = "4", WEIGHT_ROWS =
         "9728", GROUP = "64", ZERO = "2", SALIENT = "0", ACT = "15", LIVE = "1",
-        THREAD_ROWS = "0", LOCAL = "112", SLOTS = "28", UNITS = "4", NORM = "1", EPS =
-        "1e-6", HALVES = "0"]
+        THREAD_ROWS = "0", LOCAL = "112", SLOTS = "28", UNITS = "4", WALK = "1", NORM =
+        "1", EPS = "1e-6", HALVES = "0"]
     ),
     kernel!(
         "matvec_q4_g64_min_m1_k4864_n896_add", "linear.comp", args 5, writes 4, [M = "1",

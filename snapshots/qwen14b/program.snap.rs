@@ -122,8 +122,8 @@ static KERNELS: &[Kernel] = &[
         "matvec_q4_g32_mid_m1_k5120_n152064_rms", "linear.comp", args 5, writes 4, [M =
         "1", K = "5120", N = "152064", WEIGHT_BITS = "4", WEIGHT_ROWS = "152064", GROUP =
         "32", ZERO = "0", SALIENT = "0", ACT = "0", BIAS = "0", RESIDUAL = "0", LIVE =
-        "1", THREAD_ROWS = "0", LOCAL = "80", SLOTS = "80", UNITS = "2", NORM = "1", EPS
-        = "1e-6", HALVES = "0"]
+        "1", THREAD_ROWS = "0", LOCAL = "128", SLOTS = "16", UNITS = "8", WALK = "1",
+        NORM = "1", EPS = "1e-6", HALVES = "0"]
     ),
     kernel!("argmax_f32_n152064", "argmax.comp", args 3, writes 2, [V = "152064", SLICE = "1280", LOCAL = "256"]),
     kernel!("next_token_n152064", "next_token.comp", args 5, writes 30, [V = "152064", PARTS = "119", LOCAL = "256"]),
@@ -153,8 +153,8 @@ static KERNELS: &[Kernel] = &[
         [M = "1", K = "5120", HQ = "40", HKV = "8", D = "128", C = "8192", WEIGHT_BITS =
         "4", WEIGHT_ROWS = "7168", GROUP = "32", ZERO = "0", SALIENT = "0", KV_BITS =
         "16", BIAS = "1", ROTARY = "128", TABLE = "8192", INTERLEAVED = "0", QUADS = "1",
-        POS_WORD = "0", ROWS_WORD = "1", LIVE = "1", THREAD_ROWS = "0", LOCAL = "160",
-        SLOTS = "80", UNITS = "2", NORM = "1", EPS = "1e-6", HALVES = "0"]
+        POS_WORD = "0", ROWS_WORD = "1", LIVE = "1", THREAD_ROWS = "0", LOCAL = "128",
+        SLOTS = "32", UNITS = "4", WALK = "1", NORM = "1", EPS = "1e-6", HALVES = "0"]
     ),
     kernel!(
         "attend_f16_m1_h40_8_d128_c8192", "split_attention.comp", args 8, writes 104, [HQ
@@ -166,22 +166,22 @@ static KERNELS: &[Kernel] = &[
         "matvec_q4_g32_mid_m1_k5120_n5120_add", "linear.comp", args 5, writes 4, [M =
         "1", K = "5120", N = "5120", WEIGHT_BITS = "4", WEIGHT_ROWS = "5120", GROUP =
         "32", ZERO = "0", SALIENT = "0", ACT = "0", BIAS = "0", RESIDUAL = "1", LIVE =
-        "1", THREAD_ROWS = "0", LOCAL = "160", SLOTS = "80", UNITS = "2", NORM = "0", EPS
-        = "0.0", HALVES = "0"]
+        "1", THREAD_ROWS = "0", LOCAL = "128", SLOTS = "32", UNITS = "4", WALK = "1",
+        NORM = "0", EPS = "0.0", HALVES = "0"]
     ),
     kernel!(
         "gated_matvec_q4_g32_mid_m1_k5120_n13824_rms_silu", "gated_linear.comp", args 5,
         writes 4, [M = "1", K = "5120", N = "13824", WEIGHT_BITS = "4", WEIGHT_ROWS =
         "27648", GROUP = "32", ZERO = "0", SALIENT = "0", ACT = "15", LIVE = "1",
-        THREAD_ROWS = "0", LOCAL = "160", SLOTS = "80", UNITS = "2", NORM = "1", EPS =
-        "1e-6", HALVES = "0"]
+        THREAD_ROWS = "0", LOCAL = "128", SLOTS = "32", UNITS = "4", WALK = "1", NORM =
+        "1", EPS = "1e-6", HALVES = "0"]
     ),
     kernel!(
         "matvec_q4_g32_mid_m1_k13824_n5120_add", "linear.comp", args 5, writes 4, [M =
         "1", K = "13824", N = "5120", WEIGHT_BITS = "4", WEIGHT_ROWS = "5120", GROUP =
         "32", ZERO = "0", SALIENT = "0", ACT = "0", BIAS = "0", RESIDUAL = "1", LIVE =
-        "1", THREAD_ROWS = "0", LOCAL = "216", SLOTS = "72", UNITS = "3", NORM = "0", EPS
-        = "0.0", HALVES = "0"]
+        "1", THREAD_ROWS = "0", LOCAL = "108", SLOTS = "36", UNITS = "3", WALK = "1",
+        NORM = "0", EPS = "0.0", HALVES = "0"]
     ),
 ];
 
@@ -667,7 +667,7 @@ static BUCKET_PREFILL_2_TABLE: &[List<Arg>] = &[columns!()];
 static BUCKET_PREFILL_2_ROWS: &[Dispatch] = &[
     row!(LAST_ROW_F32_M256_K5120, [80, 1, 1], [Arena(0), Step, Arena(5242880)], +, "last_row [1, 1, 5120]"),
     row!(
-        MATVEC_Q4_G32_MID_M1_K5120_N152064_RMS, [19008, 1, 1], [Arena(5242880),
+        MATVEC_Q4_G32_MID_M1_K5120_N152064_RMS, [4752, 1, 1], [Arena(5242880),
         Weight(339), Logits, Step, Weight(340)], +, "/lm_head/MatMulNBits [1, 1, 152064]"
     ),
 ];
@@ -815,7 +815,7 @@ static BUCKET_DECODE_1_TABLE: &[List<Arg>] = &[
 
 static BUCKET_DECODE_1_ROWS: &[Dispatch] = &[
     row!(
-        QKV_Q4_G32_MID_M1_K5120_H40_8_D128_C8192_RMS, [896, 1, 1], [Arena(0), Column(0),
+        QKV_Q4_G32_MID_M1_K5120_H40_8_D128_C8192_RMS, [448, 1, 1], [Arena(0), Column(0),
         Arena(20480), Column(1), Column(2), Step, Step, Step, Column(3), Column(4),
         Weight(4), Weight(5)], +,
         "/model/layers.{l}/attn/GroupQueryAttention/turned [1, 40, 1, 128]"
@@ -826,12 +826,12 @@ static BUCKET_DECODE_1_ROWS: &[Dispatch] = &[
         "/model/layers.{l}/attn/GroupQueryAttention/heads [1, 1, 5120]"
     ),
     row!(
-        MATVEC_Q4_G32_MID_M1_K5120_N5120_ADD, [640, 1, 1], [Arena(40960), Column(5),
+        MATVEC_Q4_G32_MID_M1_K5120_N5120_ADD, [320, 1, 1], [Arena(40960), Column(5),
         Arena(20480), Step, Arena(0)], +,
         "/model/layers.{l}/post_attention_layernorm/SkipLayerNorm/sum [1, 1, 5120]"
     ),
     row!(
-        GATED_MATVEC_Q4_G32_MID_M1_K5120_N13824_RMS_SILU, [3456, 1, 1], [Arena(20480),
+        GATED_MATVEC_Q4_G32_MID_M1_K5120_N13824_RMS_SILU, [1728, 1, 1], [Arena(20480),
         Column(6), Arena(40960), Step, Column(7)], +,
         "/model/layers.{l}/mlp/Mul [1, 1, 13824]"
     ),
@@ -845,7 +845,7 @@ static BUCKET_DECODE_1_ROWS: &[Dispatch] = &[
 static BUCKET_DECODE_2_TABLE: &[List<Arg>] = &[columns!()];
 static BUCKET_DECODE_2_ROWS: &[Dispatch] = &[
     row!(
-        MATVEC_Q4_G32_MID_M1_K5120_N152064_RMS, [19008, 1, 1], [Arena(0), Weight(339),
+        MATVEC_Q4_G32_MID_M1_K5120_N152064_RMS, [4752, 1, 1], [Arena(0), Weight(339),
         Logits, Step, Weight(340)], +, "/lm_head/MatMulNBits [1, 1, 152064]"
     ),
 ];

@@ -260,8 +260,8 @@ static KERNELS: &[Kernel] = &[
         "matvec_q4_g128_min_m1_k2048_n49280_rms", "linear.comp", args 5, writes 4, [M =
         "1", K = "2048", N = "49280", WEIGHT_BITS = "4", WEIGHT_ROWS = "49280", GROUP =
         "128", ZERO = "2", SALIENT = "0", ACT = "0", BIAS = "0", RESIDUAL = "0", LIVE =
-        "1", THREAD_ROWS = "0", LOCAL = "64", SLOTS = "64", UNITS = "2", NORM = "1", EPS
-        = "1e-5", HALVES = "0"]
+        "1", THREAD_ROWS = "0", LOCAL = "128", SLOTS = "16", UNITS = "8", WALK = "1",
+        NORM = "1", EPS = "1e-5", HALVES = "0"]
     ),
     kernel!("argmax_f32_n49280", "argmax.comp", args 3, writes 2, [V = "49280", SLICE = "1024", LOCAL = "256"]),
     kernel!("next_token_n49280", "next_token.comp", args 5, writes 30, [V = "49280", PARTS = "49", LOCAL = "256"]),
@@ -292,8 +292,8 @@ static KERNELS: &[Kernel] = &[
         [M = "1", K = "2048", HQ = "32", HKV = "32", D = "64", C = "512", WEIGHT_BITS =
         "4", WEIGHT_ROWS = "6144", GROUP = "128", ZERO = "2", SALIENT = "0", KV_BITS =
         "16", BIAS = "0", ROTARY = "64", TABLE = "512", INTERLEAVED = "0", QUADS = "1",
-        POS_WORD = "0", ROWS_WORD = "1", LIVE = "1", THREAD_ROWS = "0", LOCAL = "192",
-        SLOTS = "64", UNITS = "3", NORM = "1", EPS = "1e-5", HALVES = "0"]
+        POS_WORD = "0", ROWS_WORD = "1", LIVE = "1", THREAD_ROWS = "0", LOCAL = "128",
+        SLOTS = "32", UNITS = "4", WALK = "1", NORM = "1", EPS = "1e-5", HALVES = "0"]
     ),
     kernel!(
         "attend_f16_m1_h32_32_d64_c512", "split_attention.comp", args 8, writes 104, [HQ
@@ -304,22 +304,22 @@ static KERNELS: &[Kernel] = &[
         "matvec_q4_g128_min_m1_k2048_n2048_add", "linear.comp", args 5, writes 4, [M =
         "1", K = "2048", N = "2048", WEIGHT_BITS = "4", WEIGHT_ROWS = "2048", GROUP =
         "128", ZERO = "2", SALIENT = "0", ACT = "0", BIAS = "0", RESIDUAL = "1", LIVE =
-        "1", THREAD_ROWS = "0", LOCAL = "64", SLOTS = "64", UNITS = "1", NORM = "0", EPS
-        = "0.0", HALVES = "0"]
+        "1", THREAD_ROWS = "0", LOCAL = "128", SLOTS = "32", UNITS = "4", WALK = "1",
+        NORM = "0", EPS = "0.0", HALVES = "0"]
     ),
     kernel!(
         "gated_matvec_q4_g128_min_m1_k2048_n8192_rms_silu", "gated_linear.comp", args 5,
         writes 4, [M = "1", K = "2048", N = "8192", WEIGHT_BITS = "4", WEIGHT_ROWS =
         "16384", GROUP = "128", ZERO = "2", SALIENT = "0", ACT = "15", LIVE = "1",
-        THREAD_ROWS = "0", LOCAL = "192", SLOTS = "64", UNITS = "3", NORM = "1", EPS =
-        "1e-5", HALVES = "0"]
+        THREAD_ROWS = "0", LOCAL = "128", SLOTS = "32", UNITS = "4", WALK = "1", NORM =
+        "1", EPS = "1e-5", HALVES = "0"]
     ),
     kernel!(
         "matvec_q4_g128_min_m1_k8192_n2048_add", "linear.comp", args 5, writes 4, [M =
         "1", K = "8192", N = "2048", WEIGHT_BITS = "4", WEIGHT_ROWS = "2048", GROUP =
         "128", ZERO = "2", SALIENT = "0", ACT = "0", BIAS = "0", RESIDUAL = "1", LIVE =
-        "1", THREAD_ROWS = "0", LOCAL = "64", SLOTS = "64", UNITS = "1", NORM = "0", EPS
-        = "0.0", HALVES = "0"]
+        "1", THREAD_ROWS = "0", LOCAL = "128", SLOTS = "32", UNITS = "4", WALK = "1",
+        NORM = "0", EPS = "0.0", HALVES = "0"]
     ),
 ];
 
@@ -726,7 +726,7 @@ static BUCKET_PREFILL_2_TABLE: &[List<Arg>] = &[columns!()];
 static BUCKET_PREFILL_2_ROWS: &[Dispatch] = &[
     row!(LAST_ROW_F32_M128_K2048, [32, 1, 1], [Arena(0), Step, Arena(1048576)], +, "last_row [1, 1, 2048]"),
     row!(
-        MATVEC_Q4_G128_MIN_M1_K2048_N49280_RMS, [6160, 1, 1], [Arena(1048576),
+        MATVEC_Q4_G128_MIN_M1_K2048_N49280_RMS, [1540, 1, 1], [Arena(1048576),
         Weight(478), Logits, Step, Weight(479)], +, "/lm_head/MatMul [1, 1, 49280]"
     ),
 ];
@@ -850,7 +850,7 @@ static BUCKET_DECODE_1_TABLE: &[List<Arg>] = &[
 
 static BUCKET_DECODE_1_ROWS: &[Dispatch] = &[
     row!(
-        QKV_Q4_G128_MIN_M1_K2048_H32_32_D64_C512_RMS, [512, 1, 1], [Arena(0), Column(0),
+        QKV_Q4_G128_MIN_M1_K2048_H32_32_D64_C512_RMS, [384, 1, 1], [Arena(0), Column(0),
         Arena(8192), Column(1), Column(2), Step, Step, Step, Column(3), Weight(334),
         Weight(335)], +, "/model/layers.{l}/self_attn/Add [1, 32, 1, 64]"
     ),
@@ -860,16 +860,16 @@ static BUCKET_DECODE_1_ROWS: &[Dispatch] = &[
         "/model/layers.{l}/self_attn/MatMul_1 [1, 1, 2048]"
     ),
     row!(
-        MATVEC_Q4_G128_MIN_M1_K2048_N2048_ADD, [512, 1, 1], [Arena(16384), Column(4),
+        MATVEC_Q4_G128_MIN_M1_K2048_N2048_ADD, [128, 1, 1], [Arena(16384), Column(4),
         Arena(8192), Step, Arena(0)], +, "/model/layers.{l}/Add [1, 1, 2048]"
     ),
     row!(
-        GATED_MATVEC_Q4_G128_MIN_M1_K2048_N8192_RMS_SILU, [1366, 1, 1], [Arena(8192),
+        GATED_MATVEC_Q4_G128_MIN_M1_K2048_N8192_RMS_SILU, [1024, 1, 1], [Arena(8192),
         Column(5), Arena(16384), Step, Column(6)], +,
         "/model/layers.{l}/mlp/Mul [1, 1, 8192]"
     ),
     row!(
-        MATVEC_Q4_G128_MIN_M1_K8192_N2048_ADD, [512, 1, 1], [Arena(16384), Column(7),
+        MATVEC_Q4_G128_MIN_M1_K8192_N2048_ADD, [128, 1, 1], [Arena(16384), Column(7),
         Arena(0), Step, Arena(8192)], +, "/model/layers.{l}/Add_1 [1, 1, 2048]"
     ),
 ];
@@ -877,7 +877,7 @@ static BUCKET_DECODE_1_ROWS: &[Dispatch] = &[
 static BUCKET_DECODE_2_TABLE: &[List<Arg>] = &[columns!()];
 static BUCKET_DECODE_2_ROWS: &[Dispatch] = &[
     row!(
-        MATVEC_Q4_G128_MIN_M1_K2048_N49280_RMS, [6160, 1, 1], [Arena(0), Weight(478),
+        MATVEC_Q4_G128_MIN_M1_K2048_N49280_RMS, [1540, 1, 1], [Arena(0), Weight(478),
         Logits, Step, Weight(479)], +, "/lm_head/MatMul [1, 1, 49280]"
     ),
 ];

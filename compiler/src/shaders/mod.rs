@@ -73,6 +73,7 @@ files![
     "lib/subgroup.glsl",
     "lib/threefry.glsl",
     "lib/unary.glsl",
+    "lib/walk.glsl",
     "lib/weights.glsl",
     "lib/window.glsl",
     "linear.comp",

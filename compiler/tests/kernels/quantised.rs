@@ -106,6 +106,21 @@ fn one_row_times_codes() {
 }
 
 #[test]
+fn long_rows_of_codes_are_walked_along_in_phases() {
+    let all = layouts(128);
+    let rare = Quant { group: 16, wide: true, ..all[2] };
+    // Two phases of sixteen threads a row, one of thirty-six with a unit that is not whole, and what is corrected besides.
+    linear(1, 1024, 1600, RMS, true, &[all[4]]);
+    linear(1, 1152, 1603, None, false, &[all[1]]);
+    linear(1, 1152, 1600, LAYER, true, &[rare]);
+    let graph = quantise(nodes::gated(1, 2048, 801, RMS), all[0], false);
+    check("gated 1x2048x801", &graph, Precision::Int4, &inputs(&graph, 0, 0), bound(1));
+    let rope = Some(Rotary { rotary: 16, interleaved: false });
+    let graph = quantise(nodes::qkv(1, 2048, heads(60, 20, 16), 32, rope, true), all[4], false);
+    check_rows("qkv 1x2048", &graph, Precision::Int4, &inputs(&graph, 3, 1), HALF, Some((2, 1)));
+}
+
+#[test]
 fn many_rows_times_codes() {
     for (i, (m, k, n)) in [(2, 32, 5), (9, 96, 33), (70, 128, 3)].into_iter().enumerate() {
         linear(m, k, n, RMS, true, &some(k, i));

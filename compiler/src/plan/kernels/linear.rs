@@ -9,6 +9,7 @@ use crate::error::Result;
 use crate::graph::operands::{self, Operands};
 use crate::graph::{Heads, Norm, Op, Rotary, UnaryOp};
 use crate::plan::{Call, Layout, Operand};
+use std::ops::RangeInclusive;
 
 /// First of the two scratch buffers of rows for an int8 cache; the matrix form has buffer 0.
 const FRESH: u32 = 1;
@@ -26,6 +27,8 @@ struct Split {
     slots: usize,
     /// Units (four weight rows) of a workgroup.
     units: usize,
+    /// Threads go along their rows in phases (lib/walk.glsl) instead of having all of them under way at once.
+    walk: bool,
 }
 
 /// Most threads that share a row where rows are few and where they are many.
@@ -35,6 +38,14 @@ const MANY_ROWS: usize = 64;
 const MANY_UNITS: usize = 1200;
 /// Units of a vocabulary: a thread takes two at once, and the device stays full.
 const HUGE_UNITS: usize = 10_000;
+/// Threads that share a row where they walk along it, the fewest and the most of them, and those of a workgroup.
+const WALKERS: usize = 32;
+const WALKERS_HUGE: usize = 16;
+const WALK_SLOTS: RangeInclusive<usize> = 16..=40;
+const WALK_LOCAL: usize = 128;
+/// Units from which on walking fills the device, and columns of a vocabulary from which on it pays.
+const WALK_UNITS: usize = 400;
+const WALK_COLUMNS: usize = 2048;
 /// Columns that a workgroup hands over at once where chunks are wide: f32 that fit shared memory of 16 KiB with the rest.
 const TILE_COLUMNS: usize = 2560;
 /// Chunks of a row that a thread takes at most, and those it takes rather than more threads than is best.
@@ -47,6 +58,9 @@ impl Split {
     fn new(units: usize, k: usize, chunk: usize) -> Split {
         let many = units >= MANY_UNITS;
         let huge = units >= HUGE_UNITS;
+        if let Some(split) = Split::walking(units, k, chunk).filter(|_| k >= WALK_COLUMNS || !huge) {
+            return split;
+        }
         let narrow = if huge || !many { FEW_ROWS } else { MANY_ROWS };
         let most = if chunk > 8 { TILE_COLUMNS / chunk } else { narrow };
         let chunks = k.div_ceil(chunk);
@@ -59,7 +73,20 @@ impl Split {
         let groups = groups.max(48usize.div_ceil(slots));
         // A thread ends a unit, so there are no more units than threads.
         let depth = if huge && slots > 1 { 2 } else { 1 };
-        Split { local: groups * slots, slots, units: groups * depth }
+        Split { local: groups * slots, slots, units: groups * depth, walk: false }
+    }
+
+    /// For rows of 4-bit codes, where there are enough of them: x is prepared once for the units of a workgroup, and a thread's next
+    /// loads are under way while it multiplies.
+    fn walking(units: usize, k: usize, chunk: usize) -> Option<Split> {
+        if chunk != 32 || units < WALK_UNITS || !k.is_multiple_of(chunk) {
+            return None;
+        }
+        let best = if units >= HUGE_UNITS { WALKERS_HUGE } else { WALKERS };
+        let even = WALK_SLOTS.filter(|slots| (k / chunk).is_multiple_of(*slots));
+        let slots = even.min_by_key(|slots| slots.abs_diff(best))?;
+        let groups = WALK_LOCAL / slots;
+        Some(Split { local: groups * slots, slots, units: groups, walk: true })
     }
 }
 
@@ -93,7 +120,8 @@ impl Shape {
         if self.thread_rows > 0 {
             return b.define("LOCAL", TILE_LOCAL);
         }
-        b.define("LOCAL", self.split.local).define("SLOTS", self.split.slots).define("UNITS", self.split.units)
+        let b = b.define("LOCAL", self.split.local).define("SLOTS", self.split.slots).define("UNITS", self.split.units);
+        if self.split.walk { b.define("WALK", 1) } else { b }
     }
 
     /// The calls of a product whose other arguments are complete.
@@ -318,6 +346,10 @@ mod tests {
         assert_eq!(split(2432, 896, 8), (224, 56, 4));
         assert_eq!(split(6912, 5120, 8), (128, 128, 1));
         assert_eq!(split(224, 4864, 32), (76, 76, 1));
+        assert_eq!(split(37984, 896, 32), (112, 28, 8), "a vocabulary of short rows does not walk");
+        assert_eq!(split(6912, 5120, 32), (128, 32, 4), "five phases");
+        assert_eq!(split(1280, 13824, 32), (108, 36, 3), "twelve phases");
+        assert_eq!(split(38016, 5120, 32), (128, 16, 8));
         assert_eq!(split(37984, 896, 8), (224, 112, 4));
         assert_eq!(split(37984, 896, 16), (112, 56, 4));
         assert_eq!(split(2432, 896, 32), (112, 28, 4));
@@ -333,7 +365,8 @@ mod tests {
                     let s = Split::new(units, k, chunk);
                     let sound = s.units <= s.local && (s.units * s.slots).is_multiple_of(s.local);
                     assert!(s.local <= 512 && sound, "{units} units of {k}: {s:?}");
-                    let shared = 16 * s.units * s.slots + 4 * s.local + if chunk > 8 { 4 * chunk * s.slots } else { 0 };
+                    let tiles = if s.walk { 2 } else { usize::from(chunk > 8) };
+                    let shared = 16 * s.units * s.slots + 4 * s.local + tiles * 4 * chunk * s.slots;
                     assert!(shared <= 16 << 10, "{units} units of {k}: {shared} bytes");
                 }
             }

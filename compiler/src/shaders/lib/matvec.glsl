@@ -2,7 +2,7 @@
 // for each unit of the workgroup; unit_pair(unit, 0..1) says which pairs of neighbouring weight rows a unit is, unit_row(unit, 0..3)
 // the same where rows come alone, and unit_begin(unit) loads what else the unit needs while the weights are on their way.
 // Define K (the same as k), LOCAL (threads), SLOTS (threads that share the columns of a row), UNITS (units a workgroup, a multiple of
-// LOCAL / SLOTS) and PAIRS (the rows of a unit are two whole pairs) before this. Promise: all loads of a thread are under way before
+// LOCAL / SLOTS), PAIRS (the rows of a unit are two whole pairs), and WALK 1 for the form of lib/walk.glsl, before this. Promise: all loads of a thread are under way before
 // the first is used; any subgroup size, any k; the order of sums depends on the subgroup size and the defines only.
 #ifndef MATVEC_GLSL
 #define MATVEC_GLSL
@@ -12,6 +12,9 @@
 
 #if !defined(K) || !defined(LOCAL) || !defined(SLOTS) || !defined(UNITS) || !defined(PAIRS)
 #error "define K LOCAL SLOTS UNITS PAIRS"
+#endif
+#ifndef WALK
+#define WALK 0
 #endif
 // Chunks of a thread, and whether rows divide into them evenly: then addresses differ by constants.
 #define CHUNKS ((K + WIDTH * SLOTS - 1) / (WIDTH * SLOTS))
@@ -37,7 +40,9 @@ shared float squares[SQUARES];
 #if UNITS > 1
 shared vec4 unit_sums[UNITS];
 #endif
-#if WIDTH > 8
+#if WALK
+shared vec4 tile[2 * SLOTS * (WIDTH / 4)];
+#elif WIDTH > 8
 shared vec4 tile[SLOTS * (WIDTH / 4)];
 #endif
 
@@ -68,18 +73,27 @@ Stored load_stored(Weights w, uint unit, uint part, uint i, uint slot, const uin
 #endif
 }
 
-// Four columns as the weights meet them, but for the factor of RMS that all share. Adds to the sum of squares.
+// Four columns as the weights meet them, but for the factor of RMS that all share.
+vec4 normalised_four(vec4 a, vec4 scale, uint chunk, uint j, const uint k, const uint norm, vec2 stats, Floats shift) {
+    if (norm != NORM_NONE) {
+        a = (norm == NORM_LAYER ? (a - stats.x) * stats.y : a) * scale;
+    }
+    return norm == NORM_LAYER ? a + load_four(shift, chunk, j, k) : a;
+}
+
+// The same of x. Adds to the sum of squares.
 vec4 normalised(Floats x, uint chunk, uint j, const uint k, const uint norm, vec2 stats, Floats scale, Floats shift, inout float square) {
     vec4 a = load_four(x, chunk, j, k);
     if (norm == NORM_RMS) {
         square += dot(a, a);
     }
-    if (norm != NORM_NONE) {
-        a = (norm == NORM_LAYER ? (a - stats.x) * stats.y : a) * load_four(scale, chunk, j, k);
-    }
-    return norm == NORM_LAYER ? a + load_four(shift, chunk, j, k) : a;
+    vec4 factor = norm == NORM_NONE ? vec4(1.0) : load_four(scale, chunk, j, k);
+    return normalised_four(a, factor, chunk, j, k, norm, stats, shift);
 }
 
+#if WALK
+#include "walk.glsl"
+#else
 // Chunk i of the thread's columns. Narrow ones it loads itself; wide ones would lie far apart, so that the workgroup loads neighbours
 // and hands them over: then all threads call this together.
 Columns load_columns(Floats x, uint i, uint slot, const uint k, const uint norm, vec2 stats, Floats scale, Floats shift,
@@ -105,6 +119,8 @@ Columns load_columns(Floats x, uint i, uint slot, const uint k, const uint norm,
     return columns;
 }
 
+#endif
+
 // One column in the same way.
 float normalised_at(Floats x, uint j, const uint norm, vec2 stats, Floats scale, Floats shift) {
     float a = x.v[j];
@@ -114,6 +130,7 @@ float normalised_at(Floats x, uint j, const uint norm, vec2 stats, Floats scale,
     return norm == NORM_LAYER ? a + shift.v[j] : a;
 }
 
+#if !WALK
 // The products of a thread's columns, and the extras of unit `ends`. Returns the sum of the columns' squares.
 float add_chunks(Floats x, Weights w, uint unit0, uint slot, const uint k, const uint units, const uint norm, vec2 stats,
                  Floats scale, Floats shift, uint ends, inout vec4 sums[DEPTH], out Extras extras) {
@@ -173,6 +190,8 @@ float add_chunks(Floats x, Weights w, uint unit0, uint slot, const uint k, const
     }
     return square;
 }
+
+#endif
 
 uvec4 unit_rows(uint unit) {
     return uvec4(unit_row(unit, 0u), unit_row(unit, 1u), unit_row(unit, 2u), unit_row(unit, 3u));
@@ -266,6 +285,10 @@ void matvec(Floats x, Weights w, const uint k, const uint units, const uint norm
     Extras extras;
     // The thread that ends a unit, see below; all others load the last one's too.
     uint ends = min(first + min(thread, UNITS - 1u), units - 1u);
+#if WALK
+    extras = unit_begin(ends);
+    square = walk(x, w, min(first + group, units - 1u), slot, k, norm, stats, scale, shift, sums[0]);
+#else
     if (k % WIDTH == 0u) {
         square = add_chunks(x, w, first + group * DEPTH, slot, k, units, norm, stats, scale, shift, ends, sums, extras);
     } else {
@@ -274,6 +297,7 @@ void matvec(Floats x, Weights w, const uint k, const uint units, const uint norm
         // Every group of threads has seen all columns; where all threads count, those of one do.
         square = SQUARES == SLOTS || group == 0u ? square : 0.0;
     }
+#endif
 #if SALIENT > 0
     add_salient(x, w, first + group * DEPTH, slot, units, norm, stats, scale, shift, sums);
 #endif

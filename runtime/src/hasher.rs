@@ -124,7 +124,7 @@ impl Hasher {
     }
 
     fn piece(&self, tape: &mut Tape, address: u64, piece: Piece, sums: u64) -> Result<()> {
-        if address % 16 != 0 {
+        if !address.is_multiple_of(16) {
             return Err(Error::new(
                 Kind::Program,
                 format!("memory at {address:#x} is no multiple of 16, hash64 cannot"),

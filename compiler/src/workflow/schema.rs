@@ -293,14 +293,16 @@ pub struct Carry {
     pub path: Path,
 }
 
+/// A name that a branch gives, what each case gives for it, and the default's.
+pub type Merged = (String, Vec<(String, String)>, Option<String>);
+
 #[derive(Clone, PartialEq, Debug)]
 pub struct Branch {
     pub predicate: String,
     /// In the order of the file; the word of a case, and its step.
     pub cases: Vec<(String, Step)>,
     pub default: Option<Step>,
-    /// Names, and what each case gives for them; last the default's.
-    pub outputs: Vec<(String, Vec<(String, String)>, Option<String>)>,
+    pub outputs: Vec<Merged>,
 }
 
 #[derive(Clone, PartialEq, Debug)]

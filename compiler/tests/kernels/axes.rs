@@ -220,7 +220,7 @@ fn attention_over_given_keys() {
     let heads = |q, kv, dim| Heads { q, kv, dim };
     let run = |h: Heads, b: usize, s: usize, t: usize, mask: Mask, given: Option<Array>| {
         let kv = [b, h.kv, t, h.dim];
-        let op = Op::Attention { heads: h, scale: 0.3, mask, cap: if t % 3 == 0 { 1.5 } else { 0.0 } };
+        let op = Op::Attention { heads: h, scale: 0.3, mask, cap: if t.is_multiple_of(3) { 1.5 } else { 0.0 } };
         let mut all = vec![floats(1, &[b, h.q, s, h.dim]), floats(2, &kv), floats(3, &kv)];
         if mask == Mask::Given {
             all.push(given);

@@ -179,7 +179,7 @@ pub fn cached_attention(m: usize, h: Heads, c: usize, mask: Mask) -> Graph {
         heads: h,
         scale: 1.0 / (h.dim as f32).sqrt(),
         mask,
-        cap: if c % 3 == 0 { 2.0 } else { 0.0 },
+        cap: if c.is_multiple_of(3) { 2.0 } else { 0.0 },
     };
     let mut graph = b.finish(op, &[q, k, v, pos], &[]);
     for state in [k, v].into_iter().flatten() {

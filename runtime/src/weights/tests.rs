@@ -102,7 +102,12 @@ fn a_pools_hashes_are_those_of_the_packing_and_other_sources_are_hashed_as_they_
     let source = WeightSource::Synthetic(5);
     for i in 0..3 {
         let mut hash = hash::Hash64::default();
-        source.read(&program(TENSORS), i, &mut |piece| Ok(hash.update(piece))).unwrap();
+        source
+            .read(&program(TENSORS), i, &mut |piece| {
+                hash.update(piece);
+                Ok(())
+            })
+            .unwrap();
         made.push(hash.finish());
     }
     assert_eq!(source.hashes(&program(TENSORS)).unwrap(), made);

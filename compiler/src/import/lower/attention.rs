@@ -203,7 +203,7 @@ pub(super) fn turned(
 ) -> Result<ValueId, Refusal> {
     let [b, heads, s, dim] = cx.shape(whole)[..] else { return Err(invalid("the input must have rank 3 or 4")) };
     let turn = turn.unwrap_or(dim);
-    if turn > dim || turn % 2 != 0 || cx.shape(cos).last() != Some(&(turn / 2)) {
+    if turn > dim || !turn.is_multiple_of(2) || cx.shape(cos).last() != Some(&(turn / 2)) {
         return Err(invalid(format!(
             "{turn} channels of {dim} cannot be turned by tables of shape {:?}",
             cx.shape(cos)

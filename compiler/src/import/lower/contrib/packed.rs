@@ -48,7 +48,8 @@ impl Parts {
         }
         for (what, t) in [("scales", Some(&scales)), ("zero points", zeros.as_ref())] {
             let float = t.is_none_or(|t| matches!(t.dtype, DType::F16 | DType::BF16 | DType::F32));
-            if !float && !(what == "zero points" && t.is_some_and(|t| t.dtype == DType::U8)) {
+            let packed = what == "zero points" && t.is_some_and(|t| t.dtype == DType::U8);
+            if !float && !packed {
                 return Err(unsupported(format!("{what} of type {:?} are not supported", t.map(|t| t.dtype))));
             }
         }

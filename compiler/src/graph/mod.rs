@@ -50,7 +50,7 @@ impl Ty {
     }
 
     pub fn elements(&self) -> usize {
-        self.shape.iter().product()
+        self.shape.iter().fold(1, |n, d| n.saturating_mul(*d))
     }
 
     pub fn bytes(&self) -> usize {

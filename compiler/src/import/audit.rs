@@ -70,6 +70,9 @@ fn of_package(package: &mut Package) -> Result<(Vec<DataFile>, Vec<String>)> {
                 None
             })
         });
+        if bytes.is_none() && list.iter().any(|r| !r.range.is_empty()) {
+            problems.push(format!("file '{location}': cannot be read"));
+        }
         let short = list.iter().filter_map(|r| Some(format!("tensor '{}': {}", r.tensor, past_end(r, bytes?)?)));
         problems.extend(short);
         let extents: Vec<_> = list.into_iter().map(|r| (r.range, r.tensor)).collect();

@@ -228,16 +228,12 @@ fn set(t: &mut TensorProto, placed: Placed) -> Result<()> {
         ("offset", placed.offset.to_string()),
         ("length", (length.end - length.start).to_string()),
     ];
-    t.external_data.retain(|e| e.key != "checksum");
+    // Each key once, whatever was there.
+    t.external_data.retain(|e| !["checksum", "location", "offset", "length"].contains(&e.key.as_str()));
     for (key, value) in entries {
-        match t.external_data.iter_mut().find(|e| e.key == key) {
-            Some(entry) => entry.value = value,
-            None => {
-                t.external_data.push(Default::default());
-                if let Some(entry) = t.external_data.last_mut() {
-                    (entry.key, entry.value) = (key.into(), value);
-                }
-            }
+        t.external_data.push(Default::default());
+        if let Some(entry) = t.external_data.last_mut() {
+            (entry.key, entry.value) = (key.into(), value);
         }
     }
     Ok(())

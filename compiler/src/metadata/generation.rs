@@ -42,7 +42,8 @@ impl Generation {
             return Err(at.bad(format!("expected more than 0, found {penalty}")));
         }
         Ok(Generation {
-            eos: ids.get("eos_token_id").map(|at| at.ids()).transpose()?,
+            // An empty list says as little as none.
+            eos: ids.get("eos_token_id").map(|at| at.ids()).transpose()?.filter(|ids| !ids.is_empty()),
             do_sample: get("do_sample").map(|at| at.flag()).transpose()?,
             temperature: number("temperature", f64::from(f32::MAX))?,
             top_k: whole("top_k")?,

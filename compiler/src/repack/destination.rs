@@ -28,8 +28,12 @@ impl Destination {
             return Err(refused(output, "is no name of a file or folder"));
         };
         if !input.is_dir() {
-            let mut data = name.to_os_string();
-            data.push(".data");
+            let name = name.to_str().filter(|name| !name.contains([':', '\\']));
+            let Some(name) = name else {
+                return Err(refused(output, "has a name that a model cannot refer to a data file by")
+                    .hint("name it without ':' and '\\', in UTF-8"));
+            };
+            let data = format!("{name}.data");
             let made = Destination::File { model: output.to_path_buf(), data: output.with_file_name(data) };
             let own: Vec<PathBuf> = package.models.iter().chain(blobs).map(|f| package.root.join(f)).collect();
             return made.file_is_free(&own, force).map(|()| made);
@@ -64,7 +68,7 @@ impl Destination {
                 return Err(refused(path, "is there already").hint("remove it, or give --force"));
             }
         }
-        Ok(())
+        replaceable(model, data)
     }
 
     /// A folder to write to.
@@ -123,6 +127,29 @@ fn refused(path: &Path, what: impl Into<String>) -> Error {
 }
 
 /// A folder may go where it is empty or a package, and the user insists.
+/// Whether what is there is a model, and the data file beside it one that it refers to.
+fn replaceable(model: &Path, data: &Path) -> Result<()> {
+    let there = |path: &Path| fs::symlink_metadata(path).ok();
+    let mut referred = false;
+    if let Some(meta) = there(model) {
+        let old = Some(()).filter(|()| meta.is_file()).and_then(|()| Package::open(model).ok());
+        let Some(mut old) = old else {
+            return Err(refused(model, "is no ONNX model: it is not replaced").hint("name another file"));
+        };
+        old.scan(&mut |r| {
+            referred |= r.is_ok_and(|r| data.file_name() == Some(r.blob.as_os_str()));
+            Ok(())
+        })?;
+    }
+    match there(data) {
+        Some(meta) if !(referred && meta.is_file()) => {
+            let what = "is no data file of the model that is to be replaced, and stays";
+            Err(refused(data, what).hint("name another file"))
+        }
+        _ => Ok(()),
+    }
+}
+
 fn folder_is_free(path: &Path, force: bool) -> Result<()> {
     if fs::symlink_metadata(path).is_err() {
         return Ok(());

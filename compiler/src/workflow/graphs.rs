@@ -12,6 +12,8 @@ use std::path::{Path, PathBuf};
 
 /// Elements of an array whose values may become constants of a graph.
 const FEW: usize = 16;
+/// Of one value of a policy: a hundred vocabularies.
+const MOST_ELEMENTS: usize = 1 << 24;
 
 /// Files of a package.
 pub struct Graphs {
@@ -77,7 +79,10 @@ impl Invoker for Graphs {
         let shapes: Vec<(&str, &[usize])> = inputs.iter().map(|(n, a)| (*n, a.shape.as_slice())).collect();
         let given: HashMap<String, Array> = inputs.iter().map(|(n, a)| (n.to_string(), (*a).clone())).collect();
         let refused = match self.graph(component, &shapes) {
-            Ok(graph) => return eval::run(graph, &given),
+            Ok(graph) => {
+                small(graph).map_err(|e| e.at(component.name.clone()))?;
+                return eval::run(graph, &given);
+            }
             Err(e) => e,
         };
         // Shapes that are made of what is in an array: few numbers, known here.
@@ -87,8 +92,20 @@ impl Invoker for Graphs {
             return Err(refused);
         }
         let options = Options { bind: self.bindings(component, &shapes)?, fixed, ..Options::default() };
-        eval::run(&import::load(&self.path(component), &options)?, &given)
+        let graph = import::load(&self.path(component), &options)?;
+        small(&graph).map_err(|e| e.at(component.name.clone()))?;
+        eval::run(&graph, &given)
     }
+}
+
+/// Refuses a policy that makes more of a few numbers than any policy needs.
+fn small(graph: &Graph) -> Result<()> {
+    let large = graph.values.iter().find(|v| v.ty.elements() > MOST_ELEMENTS);
+    large.map_or(Ok(()), |v| {
+        let what =
+            format!("the policy's '{}' has {} elements, and {MOST_ELEMENTS} are taken here", v.name, v.ty.elements());
+        Err(Error::new("workflow", what).hint("a policy works on a row of logits and some counts"))
+    })
 }
 
 /// Ports of the metadata are those of the file, with its types.

@@ -189,7 +189,7 @@ impl Stage<'_> {
             let value = if parts.sampler.playing("token").is_some_and(|p| p.name == port.name) {
                 token
             } else if let Some(counter) = find("counter") {
-                counter.to_ints().first().copied().unwrap_or(0) + 1
+                counter.to_ints().first().copied().unwrap_or(0).wrapping_add(1)
             } else {
                 0
             };

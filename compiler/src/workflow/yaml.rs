@@ -112,8 +112,9 @@ impl<'de> Visitor<'de> for Tree {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Node, A::Error> {
         let mut out: Vec<(String, Node)> = vec![];
+        let mut known = std::collections::HashSet::new();
         while let Some(key) = map.next_key::<String>()? {
-            if out.iter().any(|(known, _)| *known == key) {
+            if !known.insert(key.clone()) {
                 return Err(A::Error::custom(format!("key '{key}' stands twice")));
             }
             out.push((key, map.next_value()?));

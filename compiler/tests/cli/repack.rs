@@ -178,6 +178,14 @@ fn one_file_is_repacked_with_its_data_beside_it() {
     assert!(refusal(dir.path(), &["repack", "m.onnx", "out/n.onnx"]).contains("is there already"));
     assert!(refusal(dir.path(), &["repack", "m.onnx", "out"]).contains("is a folder"));
     onnxcast(dir.path(), &["repack", "b/../m.onnx", "out/n.onnx", "--force"]).code(1);
+    // What is no model stays, whatever is asked.
+    fs::write(dir.path().join("letter.txt"), "dear").unwrap();
+    fs::write(dir.path().join("p.onnx.data"), "dear").unwrap();
+    assert!(refusal(dir.path(), &["repack", "m.onnx", "letter.txt", "--force"]).contains("is no ONNX model"));
+    assert!(refusal(dir.path(), &["repack", "m.onnx", "p.onnx", "--force"]).contains("is no data file of the model"));
+    assert!(refusal(dir.path(), &["repack", "m.onnx", "q:1.onnx"]).contains("cannot refer to a data file"));
+    assert_eq!(fs::read_to_string(dir.path().join("letter.txt")).unwrap(), "dear");
+    assert_eq!(fs::read_to_string(dir.path().join("p.onnx.data")).unwrap(), "dear");
     onnxcast(dir.path(), &["repack", "m.onnx", "out/n.onnx", "--force"]).success();
 }
 

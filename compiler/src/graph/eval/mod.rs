@@ -23,11 +23,18 @@ use crate::error::{Error, Result};
 use std::borrow::Cow;
 use std::collections::HashMap;
 
+/// Of one result: 4 GiB of floats.
+const MOST_ELEMENTS: usize = 1 << 30;
+
 /// Runs one operator.
 pub fn node(op: &Op, inputs: &[Option<&Array>]) -> Result<Vec<Array>> {
     let types: Vec<Option<Ty>> = inputs.iter().map(|i| i.map(Array::ty)).collect();
     let types: Vec<Option<&Ty>> = types.iter().map(Option::as_ref).collect();
     let out = infer(op, &types)?;
+    if let Some(ty) = out.iter().find(|ty| ty.elements() > MOST_ELEMENTS) {
+        let what = format!("{} gives {} elements, and {MOST_ELEMENTS} are taken here", op.name(), ty.elements());
+        return Err(Error::new("eval", what));
+    }
     let args = Args { op, inputs, out: &out };
     let values = match op {
         Op::Unary(_) | Op::Binary(_) | Op::Where | Op::Clip | Op::Cast { .. } => elementwise::eval(&args),

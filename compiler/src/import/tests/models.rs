@@ -4,7 +4,7 @@ use super::build::*;
 use super::f32s;
 use crate::graph::{DType, Op, Tensor, ValueId};
 use crate::import::Options;
-use onnx_ir::{AttributeType, ModelProto};
+use onnx_ir::{AttributeType, ModelProto, TensorProto};
 
 fn bind(pairs: &[(&str, usize)]) -> Options {
     Options { bind: pairs.iter().map(|(k, v)| (k.to_string(), *v)).collect(), ..Options::default() }
@@ -307,4 +307,46 @@ fn an_attribute_of_the_wrong_type_is_an_error() {
 fn half_precision_types_survive() {
     let g = import(graph(vec![node("Neg", &["x"], &["y"])], vec![value("x", 10, &[2])], &["y"])).unwrap();
     assert_eq!(g.ty(g.outputs[0].value).dtype, DType::F16);
+}
+
+/// x [1, 64] times codes of 0x21 bytes and scales of one, in two formats.
+fn packed(formats: &[(i64, i64)], scales: &[i64]) -> ModelProto {
+    let mut codes = TensorProto::new();
+    (codes.name, codes.data_type, codes.dims) = ("w".into(), 2, vec![4, 1, 32]);
+    codes.raw_data = vec![0x21; 128].into();
+    let nodes = formats.iter().enumerate().map(|(i, (bits, block))| {
+        let y = format!("y{i}");
+        let n = named(node("MatMulNBits", &["x", "w", "s"], &[&y]), &y);
+        let mut n = [("N", 4), ("K", 64), ("bits", *bits), ("block_size", *block)]
+            .into_iter()
+            .fold(n, |n, (name, value)| with_int(n, name, value));
+        n.domain = "com.microsoft".into();
+        n
+    });
+    let names: Vec<String> = (0..formats.len()).map(|i| format!("y{i}")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let mut g = graph(nodes.collect(), vec![value("x", FLOAT, &[1, 64])], &names);
+    g.initializer = vec![codes, floats("s", scales, &[1.0; 4])];
+    let mut m = model(17, g);
+    m.opset_import.push(Default::default());
+    (m.opset_import[1].domain, m.opset_import[1].version) = ("com.microsoft".into(), 1);
+    m
+}
+
+#[test]
+fn the_same_bytes_in_two_formats_are_two_matrices() {
+    let graph = import_model(&packed(&[(4, 64), (2, 128)], &[4, 1]), &Options::default()).unwrap();
+    let y = outputs(&graph, &[("x", &[1.0; 64])]);
+    assert_eq!(y["y0"].to_f32(), [-416.0; 4], "codes 1 and 2 less 8, 32 times");
+    assert_eq!(y["y1"].to_f32(), [-80.0; 4], "codes 1, 0, 2 and 0 less 2, 16 times");
+}
+
+#[test]
+fn numbers_of_blocks_that_lie_otherwise_are_refused() {
+    let refused = |m: &ModelProto| import_model(m, &Options::default()).unwrap_err().to_string();
+    assert!(import_model(&packed(&[(4, 64)], &[4]), &Options::default()).is_ok(), "flat");
+    let e = refused(&packed(&[(4, 64)], &[2, 2]));
+    assert!(e.contains("[2, 2] should be [4, 1], or flat"), "{e}");
+    let e = refused(&packed(&[(4, 1 << 40)], &[4, 1]));
+    assert!(e.contains("a power of two from 16 to"), "{e}");
 }

@@ -7,6 +7,9 @@ use super::sight::Cache;
 use super::{Call, Cx, Outcome, Refusal, invalid, unsupported};
 use crate::graph::{BinaryOp, DType, Op, UnaryOp, ValueId};
 
+/// Heads of any model there is, and many more.
+const MOST_HEADS: usize = 1 << 16;
+
 /// Rows of heads [b, s, heads * d] as [b, heads, s, d].
 fn split(cx: &mut Cx, x: ValueId, heads: usize, label: &str) -> Result<ValueId, Refusal> {
     plain::heads_first(cx, x, Some(heads), label)
@@ -49,12 +52,16 @@ fn cache(cx: &Cx, call: &Call, rows: usize) -> Result<Cache, Refusal> {
 
 /// query, key, value, past key, past value, seqlens_k, total_sequence_length, cos, sin, position_ids, attention_bias, sinks.
 pub(super) fn grouped(cx: &mut Cx, call: &Call) -> Outcome {
-    let required = |name| plain::count(call, name)?.ok_or_else(|| invalid(format!("{name} must be at least 1")));
+    let required = |name| {
+        let count = plain::count(call, name)?.filter(|n| *n <= MOST_HEADS);
+        count.ok_or_else(|| invalid(format!("{name} must be from 1 to {MOST_HEADS}")))
+    };
     let (heads, kv) = (required("num_heads")?, required("kv_num_heads")?);
     refuse(call)?;
     let [mut q, mut k, v] = projections(cx, call, heads, kv)?;
     let rows = cx.shape(q)[2];
     let cache = cache(cx, call, rows)?;
+    fits(cx, call, &cache, [q, k, v])?;
     if call.attrs.flag("do_rotary", false)? {
         let positions = match call.optional(9) {
             Some(p) => p,
@@ -70,6 +77,25 @@ pub(super) fn grouped(cx: &mut Cx, call: &Call) -> Outcome {
     let v = joined(cx, &cache, call.optional(4), v, "present_value")?;
     let y = attend(cx, call, &cache, [q, k, v])?;
     Ok(vec![y, k, v])
+}
+
+/// Keys and values have the queries' rows, and a cache those of all heads.
+fn fits(cx: &Cx, call: &Call, cache: &Cache, [q, k, v]: [ValueId; 3]) -> Result<(), Refusal> {
+    let (queries, keys) = (cx.shape(q), cx.shape(k));
+    let [batch, _, rows, dim] = queries[..] else { return Ok(()) };
+    let heads = keys.get(1).copied().unwrap_or(0);
+    for (what, new, past) in [("key", k, call.optional(3)), ("value", v, call.optional(4))] {
+        let wanted = [batch, heads, rows, dim];
+        if cx.shape(new) != wanted {
+            let shape = cx.shape(new);
+            return Err(invalid(format!("its {what}, heads first, is {shape:?}, and its query asks for {wanted:?}")));
+        }
+        let wanted = [batch, heads, cache.past, dim];
+        if let Some(past) = past.filter(|p| cx.shape(*p) != wanted) {
+            return Err(invalid(format!("its past {what} of shape {:?} should be {wanted:?}", cx.shape(past))));
+        }
+    }
+    Ok(())
 }
 
 fn refuse(call: &Call) -> Result<(), Refusal> {

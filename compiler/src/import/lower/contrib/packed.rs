@@ -14,6 +14,8 @@ struct Rows {
 
 /// Columns of every layout come in multiples of this.
 const STEP: usize = 16;
+/// Columns of a block; a longer one would be the whole of any matrix there is.
+const MOST_BLOCK: usize = 1 << 20;
 
 fn positive(call: &Call, name: &str) -> Result<usize, Refusal> {
     let n = call.attrs.int(name)?.and_then(|n| usize::try_from(n).ok()).filter(|n| (1..1 << 31).contains(n));
@@ -25,8 +27,10 @@ fn format(call: &Call, default: usize) -> Result<(u8, usize), Refusal> {
     let bits = call.attrs.int_or("bits", 4)?;
     let block = usize::try_from(call.attrs.int_or("block_size", default as i64)?).unwrap_or(0);
     match bits {
-        2 | 4 | 8 if block >= STEP && block.is_power_of_two() => Ok((bits as u8, block)),
-        2 | 4 | 8 => Err(unsupported(format!("blocks of {block} are not supported; a power of two from 16 on is"))),
+        2 | 4 | 8 if (STEP..=MOST_BLOCK).contains(&block) && block.is_power_of_two() => Ok((bits as u8, block)),
+        2 | 4 | 8 => {
+            Err(unsupported(format!("blocks of {block} are not supported; a power of two from 16 to {MOST_BLOCK} is")))
+        }
         _ => Err(unsupported(format!("codes of {bits} bits are not supported; 2, 4 and 8 are"))),
     }
 }
@@ -68,11 +72,14 @@ impl Parts {
         };
         let quant = given.quant(group);
         let key = format!(
-            "packed {:?} {:?} {:?} {} {k} {:?}",
+            "packed {:?} {:?} {:?} {} {} {} {} {k} {:?}",
             self.codes,
             self.scales,
             self.zeros,
             quant.name(),
+            given.bits,
+            given.block,
+            given.n,
             given.order
         );
         let name = format!("{}.{}", cx.graph.value(self.codes).name, quant.name());
@@ -99,6 +106,17 @@ fn sized(what: &str, t: &Tensor, elements: usize) -> Result<(), Refusal> {
     Err(invalid(format!("its {what} of shape {:?} should have {elements} elements", t.shape)))
 }
 
+/// As `sized`, for numbers of a row's blocks: flat, or a row each.
+fn by_row(what: &str, t: &Tensor, n: usize, each: usize) -> Result<(), Refusal> {
+    sized(what, t, n * each)?;
+    match t.shape[..] {
+        [a, b] if [a, b] != [n, each] && a != n * each && b != n * each => {
+            Err(invalid(format!("its {what} of shape {:?} should be [{n}, {each}], or flat", t.shape)))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// A [.., K], B [N, blocks, bytes], scales, zero points, g_idx, bias: A (q - z) s + bias.
 pub(super) fn product(cx: &mut Cx, call: &Call) -> Outcome {
     let (n, k) = (positive(call, "N")?, positive(call, "K")?);
@@ -110,10 +128,10 @@ pub(super) fn product(cx: &mut Cx, call: &Call) -> Outcome {
     let (codes, scales, zeros) = parts.tensors(cx)?;
     let (blocks, block_bytes) = (k.div_ceil(block), block * usize::from(bits) / 8);
     sized("packed weight", &codes, n * blocks * block_bytes)?;
-    sized("scales", &scales, n * blocks)?;
+    by_row("scales", &scales, n, blocks)?;
     match &zeros {
-        Some(z) if z.dtype.is_float() => sized("zero points", z, n * blocks)?,
-        Some(z) => sized("packed zero points", z, n * (blocks * usize::from(bits)).div_ceil(8))?,
+        Some(z) if z.dtype.is_float() => by_row("zero points", z, n, blocks)?,
+        Some(z) => by_row("packed zero points", z, n, (blocks * usize::from(bits)).div_ceil(8))?,
         None => {}
     }
     let order = call.optional(4).map(|g| order(&cx.ints(g, "g_idx")?, k, blocks, block)).transpose()?.flatten();

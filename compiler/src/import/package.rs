@@ -118,7 +118,7 @@ impl Package {
         let mut out = BTreeMap::new();
         for r in references {
             if !out.contains_key(&r.blob) {
-                out.insert(r.blob.clone(), self.size(r)?.ok_or_else(|| missing(&self.root.join(&r.blob)))?);
+                out.insert(r.blob.clone(), self.size(r)?.ok_or_else(|| missing(&self.root.join(&r.blob), &r.tensor))?);
             }
         }
         Ok(out)
@@ -171,8 +171,9 @@ impl Package {
     }
 }
 
-fn missing(path: &Path) -> Error {
-    Error::new("import", "external data: there is no such file").at(path.display().to_string())
+fn missing(path: &Path, tensor: &str) -> Error {
+    let what = format!("external data of tensor '{tensor}': there is no such file");
+    Error::new("import", what).at(path.display().to_string())
 }
 
 /// Why a range is not all there.

@@ -233,7 +233,10 @@ fn a_short_file_is_one_error_that_names_tensor_and_sizes() {
     let said = refusal(dir.path(), &["inspect", "in", "--external-data"]);
     assert!(said.contains("1 tensors or files cannot be read"), "{said}");
     fs::remove_file(dir.path().join("in/w.bin")).unwrap();
-    assert!(refusal(dir.path(), &["repack", "in", "out"]).contains("in/w.bin: external data of tensor 'w': there is no such file"));
+    assert!(
+        refusal(dir.path(), &["repack", "in", "out"])
+            .contains("in/w.bin: external data of tensor 'w': there is no such file")
+    );
     assert_eq!(listing(dir.path()).len(), before.len() - 1, "nothing appeared");
 }
 

@@ -126,7 +126,6 @@ fn refused(path: &Path, what: impl Into<String>) -> Error {
     Error::new("repack", what).at(path.display().to_string())
 }
 
-/// A folder may go where it is empty or a package, and the user insists.
 /// Whether what is there is a model, and the data file beside it one that it refers to.
 fn replaceable(model: &Path, data: &Path) -> Result<()> {
     let there = |path: &Path| fs::symlink_metadata(path).ok();
@@ -150,6 +149,7 @@ fn replaceable(model: &Path, data: &Path) -> Result<()> {
     }
 }
 
+/// A folder may go where it is empty or a package, and the user insists.
 fn folder_is_free(path: &Path, force: bool) -> Result<()> {
     if fs::symlink_metadata(path).is_err() {
         return Ok(());

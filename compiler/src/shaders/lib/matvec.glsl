@@ -91,6 +91,10 @@ vec4 normalised(Floats x, uint chunk, uint j, const uint k, const uint norm, vec
     return normalised_four(a, factor, chunk, j, k, norm, stats, shift);
 }
 
+uvec4 unit_rows(uint unit) {
+    return uvec4(unit_row(unit, 0u), unit_row(unit, 1u), unit_row(unit, 2u), unit_row(unit, 3u));
+}
+
 #if WALK
 #include "walk.glsl"
 #else
@@ -192,10 +196,6 @@ float add_chunks(Floats x, Weights w, uint unit0, uint slot, const uint k, const
 }
 
 #endif
-
-uvec4 unit_rows(uint unit) {
-    return uvec4(unit_row(unit, 0u), unit_row(unit, 1u), unit_row(unit, 2u), unit_row(unit, 3u));
-}
 
 // The same column by column, for rows that are no multiple of a chunk.
 float add_columns(Floats x, Weights w, uint unit0, uint slot, const uint k, const uint units, const uint norm, vec2 stats,

@@ -45,7 +45,7 @@ Fill fetch_fill(Floats x, Floats scale, uint phase, const uint k, const uint nor
 
 float walk(Floats x, Weights w, uint unit, uint slot, const uint k, const uint norm, vec2 stats, Floats scale, Floats shift,
            inout vec4 sums) {
-    uvec4 rows = uvec4(unit_row(unit, 0u), unit_row(unit, 1u), unit_row(unit, 2u), unit_row(unit, 3u));
+    uvec4 rows = unit_rows(unit);
     float square = 0.0;
     Chunks next = fetch_chunks(w, rows, slot, k);
     Fill fill = fetch_fill(x, scale, 0u, k, norm);

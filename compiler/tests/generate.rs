@@ -27,6 +27,8 @@ mod long;
 mod offload;
 #[path = "generate/pictures.rs"]
 mod pictures;
+#[path = "generate/policies.rs"]
+mod policies;
 #[path = "generate/quantised.rs"]
 mod quantised;
 #[path = "generate/raw.rs"]

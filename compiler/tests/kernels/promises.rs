@@ -3,7 +3,7 @@
 use crate::device::{Arrays, engine_in, run_on};
 use crate::nodes::{self, Random, heads};
 use onnxcast::graph::eval::Array;
-use onnxcast::graph::{DType, Graph, Mask, Norm, Op, Output, Rotary, Ty, UnaryOp};
+use onnxcast::graph::{BinaryOp, DType, Graph, Mask, Norm, Op, Output, Rotary, Ty, UnaryOp};
 use onnxcast::plan::{Kv, Precision, Storage, kernels};
 
 fn refusal(op: Op, types: &[Ty], precision: Precision) -> String {
@@ -18,6 +18,33 @@ fn refusal(op: Op, types: &[Ty], precision: Precision) -> String {
 fn double_precision_is_refused_by_name() {
     let said = refusal(Op::Unary(UnaryOp::Exp), &[Ty::new(DType::F64, &[3])], Precision::Fp32);
     assert!(said.contains("the node") && said.contains("'x' is float64"), "{said}");
+}
+
+#[test]
+fn integers_that_can_pass_32_bits_are_refused_and_those_that_fit_are_not() {
+    let words = Ty::new(DType::U64, &[3]);
+    for op in [Op::Binary(BinaryOp::Add), Op::Binary(BinaryOp::Mul), Op::Binary(BinaryOp::ShiftLeft)] {
+        let said = refusal(op, &[words.clone(), words.clone()], Precision::Fp32);
+        assert!(said.contains("the node") && said.contains("gives uint64 values that can pass 32 bits"), "{said}");
+    }
+    let said = refusal(Op::Cast { to: DType::U64 }, &[Ty::new(DType::I64, &[3])], Precision::Fp32);
+    assert!(said.contains("gives uint64 values"), "{said}");
+    let with = |op: BinaryOp, x: i64| {
+        let mut graph = Graph { name: "one".into(), ..Graph::default() };
+        let a = graph.add_input("x", Ty::new(DType::I64, &[3]));
+        let b = graph.add_const("c", Array::i64(&[1], &[x]).to_tensor());
+        let out = graph.push(Op::Binary(op), &[Some(a), Some(b)], "the node").expect("a valid node");
+        graph.outputs.push(Output { name: "y".into(), value: out[0] });
+        kernels::select(&graph, &graph.nodes[0], Precision::Fp32).map(|_| ()).map_err(|e| e.to_string())
+    };
+    let said = with(BinaryOp::Add, 1 << 40).unwrap_err();
+    assert!(said.contains("the node") && said.contains("the constant 'c' has 1099511627776"), "{said}");
+    let said = with(BinaryOp::Mul, 1_103_515_245).unwrap_err();
+    assert!(said.contains("the factor 1103515245 ('c')"), "{said}");
+    // Strides, and the sentinels that stand for "to the end".
+    assert_eq!(with(BinaryOp::Mul, 151_936), Ok(()));
+    assert_eq!(with(BinaryOp::Min, i64::MAX), Ok(()));
+    assert_eq!(with(BinaryOp::Less, i64::MAX), Ok(()));
 }
 
 #[test]

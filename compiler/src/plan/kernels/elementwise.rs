@@ -1,5 +1,5 @@
 //! One value per element. In: unary, binary, Where, Clip, Cast and the activations with parameters. Out: one call each.
-//! Promise: numpy's broadcast; every type's own arithmetic, but for 64-bit integers, which are 32-bit on the device.
+//! Promise: numpy's broadcast; every type's own arithmetic, but for 64-bit integers, which are 32-bit on the device (`wide` refuses what passes).
 
 use super::call::{Builder, Cx, float, groups};
 use super::unary;

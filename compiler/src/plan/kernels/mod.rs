@@ -19,6 +19,7 @@ mod reduce;
 mod sample;
 mod unary;
 mod walk;
+mod wide;
 
 use super::{Call, Storage};
 use crate::error::Result;
@@ -33,6 +34,7 @@ pub fn select(graph: &Graph, node: &Node, storage: impl Into<Storage>) -> Result
     if node.outputs.iter().all(|&v| graph.ty(v).elements() == 0) {
         return Ok(Vec::new());
     }
+    wide::held(&cx)?;
     match &node.op {
         Op::Linear { .. } => linear::linear(&cx),
         Op::GatedLinear { .. } => linear::gated(&cx),

@@ -48,13 +48,24 @@ pub struct QuantiseWish {
 }
 
 impl QuantiseWish {
-    pub fn apply(&self, to: &mut Settings, home: &Path) {
+    /// The settings' own text is beside a manifest in one of `homes`.
+    pub fn apply(&self, to: &mut Settings, homes: &[PathBuf]) {
         to.method = self.method.or(to.method);
         to.tokens = self.tokens.unwrap_or(to.tokens);
         to.salient = self.salient.unwrap_or(to.salient);
-        let given = to.calibration.as_ref().map(|path| home.join(path));
+        let given = to.calibration.as_ref().map(|path| beside(homes, path));
         to.calibration = self.calibration.clone().or(given);
     }
+}
+
+/// The text that weights are calibrated on, where the settings name one and mean to read it.
+pub fn calibration(settings: &Settings) -> Result<Option<String>> {
+    let Some(path) = settings.calibration.as_ref().filter(|_| settings.method != Some(Method::Nearest)) else {
+        return Ok(None);
+    };
+    let failed = |e: std::io::Error| Error::new("calibration", e.to_string()).at(path.display().to_string());
+    let text = std::fs::read_to_string(path).map_err(failed);
+    text.map(Some).map_err(|e| e.hint("method = \"nearest\" under [quantise] needs no text"))
 }
 
 /// A model ready to be compiled.
@@ -68,6 +79,8 @@ pub struct Job {
     /// How the package says that it runs.
     pub workflow: Option<Understood>,
     pub golden: Option<Vec<u8>>,
+    /// A text to calibrate on; the compiler has one of its own.
+    pub calibration: Option<String>,
     pub lock: Lock,
     /// Where the lock is kept; none for weights that are not the manifest's.
     pub lock_path: Option<PathBuf>,
@@ -112,13 +125,13 @@ impl Job {
         if wish.kv.is_some() && manifest.context.is_none() {
             return Err(Error::new("manifest", "without a context there is no cache to store").at("--kv"));
         }
-        wish.quantise.apply(&mut manifest.quantise, &home);
         if let Some(dims) = &wish.dims {
             as_it_stands(&mut manifest, dims, wish.precision);
         }
         if manifest.homes.is_empty() {
             manifest.homes.push(home.clone());
         }
+        wish.quantise.apply(&mut manifest.quantise, &manifest.homes);
         let folders = Folders::of(wish, &manifest);
         let graphs = graphs(wish, &manifest, &folders).map_err(|e| without(wish, &manifest, e))?;
         if let Some(dims) = &wish.dims {
@@ -139,7 +152,9 @@ impl Job {
             let file = folders.find(&name).and_then(|p| read(&p)).map_err(|e| without(wish, &manifest, e))?;
             manifest.fill_picture(&file).map_err(|e| e.at(name))?;
         }
-        let golden = manifest.golden.as_ref().map(|g| golden(&manifest, g)).transpose()?;
+        let golden = manifest.golden.as_ref().map(|g| read(&beside(&manifest.homes, Path::new(g)))).transpose()?;
+        let quantises = manifest.precision == Precision::Int4 && !wish.without_weights;
+        let calibration = if quantises { calibration(&manifest.quantise)? } else { None };
         let lock_path = lock_path(wish, &home);
         let lock = match &lock_path {
             Some(path) if path.is_file() => {
@@ -153,6 +168,7 @@ impl Job {
         Ok(Job {
             graphs,
             workflow,
+            calibration,
             lock,
             lock_stays,
             without_weights,
@@ -170,7 +186,7 @@ impl Job {
     ) -> Job {
         let (graphs, lock, made) = (BTreeMap::new(), Lock::default(), None);
         let (lock_stays, reuse, without_weights) = (false, false, false);
-        let workflow = None;
+        let (workflow, calibration) = (None, None);
         Job {
             manifest,
             shown,
@@ -178,6 +194,7 @@ impl Job {
             text,
             workflow,
             golden,
+            calibration,
             lock,
             lock_path,
             lock_stays,
@@ -207,11 +224,11 @@ fn lock_path(wish: &Wish, home: &Path) -> Option<PathBuf> {
     Some(wish.project.join("generated").join(&wish.name).join(LOCK))
 }
 
-/// The golden file, beside the manifest or beside one that it extends.
-fn golden(m: &Manifest, name: &str) -> Result<Vec<u8>> {
-    let places = || m.homes.iter().map(|home| home.join(name));
+/// A file beside the manifest, or beside one that it extends.
+fn beside(homes: &[PathBuf], name: &Path) -> PathBuf {
+    let places = || homes.iter().map(|home| home.join(name));
     let found = places().find(|p| p.is_file()).or_else(|| places().next());
-    read(&found.unwrap_or(name.into()))
+    found.unwrap_or(name.into())
 }
 
 /// There is no model of this name.
@@ -354,5 +371,33 @@ mod tests {
     fn a_manifest_outside_the_project_is_shown_without_its_folder() {
         assert_eq!(shown(Path::new("/p"), Path::new("/p/models/a/model.toml")), "models/a/model.toml");
         assert_eq!(shown(Path::new("/p"), Path::new("/q/model.toml")), "model.toml");
+    }
+
+    #[test]
+    fn a_calibration_is_beside_the_manifest_that_names_it_and_read_before_any_work() {
+        let project = std::env::temp_dir().join(format!("onnxcast-job-{}", std::process::id()));
+        let write = |file: &str, text: &str| {
+            let path = project.join("models").join(file);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        };
+        let parent = "title = \"\"\nsource = \"\"\nlicence = \"\"\nprecision = \"int4\"\n[graphs]\nmodel = \"m.onnx\"\n\
+            [[buckets]]\nname = \"run\"\ngraph = \"model\"\n[quantise]\ncalibration = \"words.txt\"\n";
+        write("parent/model.toml", parent);
+        write("parent/m.onnx", "");
+        write("parent/words.txt", "a b c");
+        write("child/model.toml", "extends = \"parent\"\n");
+        let wish = Wish { project: project.clone(), name: "child".into(), ..Wish::default() };
+        assert_eq!(Job::find(&wish).unwrap().calibration.as_deref(), Some("a b c"));
+        let other = QuantiseWish { calibration: Some(project.join("other.txt")), ..QuantiseWish::default() };
+        let e = Job::find(&Wish { quantise: other, ..wish.clone() }).unwrap_err().to_string();
+        assert!(e.contains("other.txt") && e.contains("needs no text"), "{e}");
+        std::fs::remove_file(project.join("models/parent/words.txt")).unwrap();
+        assert!(Job::find(&wish).unwrap_err().to_string().contains("words.txt"));
+        let nearest = QuantiseWish { method: Some(Method::Nearest), ..QuantiseWish::default() };
+        for unread in [Wish { quantise: nearest, ..wish.clone() }, Wish { precision: Some(Precision::Fp16), ..wish }] {
+            assert_eq!(Job::find(&unread).unwrap().calibration, None);
+        }
+        std::fs::remove_dir_all(&project).unwrap();
     }
 }

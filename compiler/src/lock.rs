@@ -5,7 +5,7 @@ use crate::error::{Error, Result};
 use crate::graph::{DType, Tensor};
 use std::collections::BTreeMap;
 
-/// Content hash of a constant in the row order in which it is packed: 32 hex digits of blake3.
+/// Content hash of a constant in the row order in which it is packed (`graph::digest`).
 pub type Hash = String;
 
 /// What the lock knows of one constant.
@@ -136,7 +136,7 @@ impl Lock {
         }
     }
 
-    pub(super) fn insert(&mut self, name: String, hash: Hash, tensor: &Tensor) {
+    pub(crate) fn insert(&mut self, name: String, hash: Hash, tensor: &Tensor) {
         let entry = Entry { hash, dtype: tensor.dtype, shape: tensor.shape.clone(), store: None, source: None };
         self.entries.insert(name, entry);
     }

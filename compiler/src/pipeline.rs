@@ -83,7 +83,13 @@ pub fn import(job: &Job) -> Result<Vec<BucketGraph>> {
     if let Some(picture) = &job.manifest.picture {
         pictures::join(picture, &mut out, &edges)?; // rows of pictures go from the tower's bucket to the decoder's
     }
+    verified(&out, "importing")?;
     Ok(out)
+}
+
+/// Holds every bucket's graph to the invariants.
+fn verified(buckets: &[BucketGraph], after: &str) -> Result<()> {
+    buckets.iter().try_for_each(|b| verify(&b.graph).map_err(|e| e.at(format!("after {after} bucket {}", b.name))))
 }
 
 /// The graphs of a bucket.
@@ -124,6 +130,7 @@ pub fn fuse(mut buckets: Vec<BucketGraph>) -> Result<(Vec<BucketGraph>, Vec<Log>
 /// Encodes the weights where the precision asks for it; without weights the lock says how each is stored.
 pub fn quantise(job: &Job, buckets: &mut [BucketGraph]) -> Result<Report> {
     quantise::align(buckets); // what the file holds quantised lies together in one layout
+    verified(buckets, "aligning the weights of")?;
     if job.manifest.precision != Precision::Int4 {
         return Ok(Report::default());
     }
@@ -133,15 +140,13 @@ pub fn quantise(job: &Job, buckets: &mut [BucketGraph]) -> Result<Report> {
     let tokenizer = job.text.as_ref().map(|t| t.tokenizer.as_slice());
     let mut strategy = match job.without_weights {
         true => Box::new(quantise::Nearest::default()),
-        false => quantise::strategy(settings, tokenizer, buckets)?,
+        false => quantise::strategy(settings, tokenizer, job.calibration.as_deref(), buckets)?,
     };
     if job.reuse && quantise::forget(buckets, &job.lock, &settings.named(&strategy.name()))? {
         strategy = Box::new(quantise::Nearest::default());
     }
     let report = quantise::run(buckets, &job.lock, settings, strategy.as_mut())?;
-    for b in buckets.iter() {
-        verify(&b.graph).map_err(|e| e.at(format!("after quantising bucket {}", b.name)))?;
-    }
+    verified(buckets, "quantising")?;
     Ok(report)
 }
 

@@ -104,9 +104,9 @@ impl Recast {
 fn settings(project: &Path, name: &str) -> Result<Settings> {
     let wish = Wish { project: project.to_path_buf(), name: name.into(), ..Wish::default() };
     let Some(path) = find_manifest(&wish) else { return Ok(Settings::default()) };
-    let mut settings = Manifest::load(&path, name)?.quantise;
-    QuantiseWish::default().apply(&mut settings, path.parent().unwrap_or(Path::new("")));
-    Ok(settings)
+    let Manifest { mut quantise, homes, .. } = Manifest::load(&path, name)?;
+    QuantiseWish::default().apply(&mut quantise, &homes);
+    Ok(quantise)
 }
 
 /// The graphs' text and the lock in a pool.
@@ -136,7 +136,7 @@ fn context(buckets: &[BucketGraph]) -> Option<usize> {
 
 /// Where the content of each hash lies, which planning the graphs once more tells.
 fn places(pool: &Pool, buckets: &[BucketGraph], lock: &Lock) -> Result<HashMap<String, Place>> {
-    let halves = pool.index().tensors.iter().any(|t| t.layout == "rows_f16");
+    let halves = pool.index().tensors.iter().any(|t| t.layout == Layout::F16.name());
     let precision = if halves { Precision::Fp16 } else { Precision::Fp32 };
     let (name, context) = (pool.index().program.as_str(), context(buckets));
     let plan = plan::assemble(&Request { name, storage: precision.into(), context, buckets, lock, select: &Shaders })?;

@@ -3,6 +3,7 @@
 
 use crate::error::{Error, Result};
 use crate::manifest::Text;
+use crate::metadata;
 
 /// Contents of the text files.
 #[derive(Clone, Debug)]
@@ -21,11 +22,9 @@ pub fn gather(t: &Text, read: &dyn Fn(&str) -> Result<Vec<u8>>) -> Result<TextFi
     let stops = match (&t.stops, &t.generation_config) {
         (Some(stops), _) => stops.clone(),
         (None, Some(name)) => {
-            let bytes = file(name)?;
-            stops(&bytes).ok_or_else(|| {
-                let what = "has no usable eos_token_id";
-                Error::new("manifest", what).at(name.clone()).hint("list the ids under [text] stops")
-            })?
+            let hint = "list the ids under [text] stops";
+            let none = || Error::new("manifest", "has no eos_token_id").at(name.clone()).hint(hint);
+            metadata::stops(name, &file(name)?).map_err(|e| e.hint(hint))?.ok_or_else(none)?
         }
         (None, None) => {
             return Err(Error::new("manifest", "neither stops nor generation_config is given").at("key 'text'"));
@@ -58,17 +57,6 @@ fn unwrapped(template: Vec<u8>) -> Vec<u8> {
     inner.unwrap_or(template)
 }
 
-/// `eos_token_id` of a config file: a number or a list.
-pub fn stops(json: &[u8]) -> Option<Vec<u32>> {
-    let value: serde_json::Value = serde_json::from_slice(json).ok()?;
-    let eos = value.get("eos_token_id").or_else(|| value.get("model")?.get("eos_token_id"))?;
-    let id = |v: &serde_json::Value| v.as_u64().and_then(|n| u32::try_from(n).ok());
-    match eos {
-        serde_json::Value::Array(list) => list.iter().map(id).collect(),
-        one => id(one).map(|n| vec![n]),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -77,17 +65,6 @@ mod tests {
     fn a_template_may_stand_in_a_json_file() {
         for (file, template) in [("{\"chat_template\": \"{{ x }}\\n\"}", "{{ x }}\n"), ("{{ x }}", "{{ x }}")] {
             assert_eq!(unwrapped(file.as_bytes().to_vec()), template.as_bytes());
-        }
-    }
-
-    #[test]
-    fn stops_are_a_number_or_a_list() {
-        assert_eq!(stops(b"{\"eos_token_id\": 2}"), Some(vec![2]));
-        assert_eq!(stops(b"{\"eos_token_id\": [7, 2]}"), Some(vec![7, 2]));
-        assert_eq!(stops(b"{\"model\": {\"eos_token_id\": 5}}"), Some(vec![5]));
-        for text in ["{}", "{\"eos_token_id\": null}", "{\"eos_token_id\": -1}", "[", "{\"eos_token_id\": [1, \"x\"]}"]
-        {
-            assert_eq!(stops(text.as_bytes()), None, "{text}");
         }
     }
 }

@@ -44,7 +44,7 @@ pub fn run(program: &Program, bucket: &Bucket, part: Part) -> Cost {
             for row in block.table.iter() {
                 for tensor in dispatch.args.iter().filter_map(|&arg| weight(arg, row)) {
                     if gathers {
-                        rows += row_bytes(program, tensor) * u64::from(bucket.rows);
+                        rows += looked_up_bytes(program, tensor, bucket.rows);
                     } else {
                         whole.insert(tensor);
                     }
@@ -68,12 +68,11 @@ fn weight(arg: Arg, row: &[Arg]) -> Option<u32> {
     }
 }
 
-/// Bytes of one row of a table.
-pub(crate) fn row_bytes(program: &Program, tensor: u32) -> u64 {
-    program
-        .tensors
-        .get(tensor as usize)
-        .map_or(0, |t| t.bytes / u64::from(t.shape.first().copied().unwrap_or(1).max(1)))
+/// Bytes of a table that a run of so many rows reads, one row of the table each: never more than there are.
+pub(crate) fn looked_up_bytes(program: &Program, table: u32, rows: u32) -> u64 {
+    let Some(table) = program.tensors.get(table as usize) else { return 0 };
+    let row = table.bytes / u64::from(table.shape.first().copied().unwrap_or(1).max(1));
+    (row * u64::from(rows)).min(table.bytes)
 }
 
 /// A layout of the pool, how many values are stored in it, and their bytes; in pool order.
@@ -91,7 +90,7 @@ pub fn layouts(program: &Program) -> Vec<(&str, u64, u64)> {
 
 /// The largest table that tokens are looked up in.
 pub fn table(program: &Program) -> Option<&Tensor> {
-    let lookup = |k: u32| program.kernels.get(k as usize).is_some_and(|k| k.source == "gather_rows.comp");
+    let lookup = |k: u32| program.kernels.get(k as usize).is_some_and(Kernel::looks_up);
     let blocks = program.buckets.iter().flat_map(|b| b.blocks.iter());
     let dispatches = blocks.flat_map(|b| b.table.iter().flat_map(|row| b.dispatches.iter().map(move |d| (row, d))));
     let tensors =
@@ -202,6 +201,19 @@ pub(crate) mod tests {
     fn a_decode_step_reads_every_weight_once_and_one_row_of_the_embedding() {
         let cost = run(&toy(), &toy().buckets[1], Part::Whole);
         assert_eq!(cost, Cost { dispatches: 4, barriers: 3, weight_bytes: 1000 + 64 + 64 + 100, cache_bytes: 0 });
+    }
+
+    #[test]
+    fn a_table_of_fewer_rows_than_tokens_is_read_once_and_a_gather_of_any_axis_reads_all() {
+        let mut program = toy();
+        program.buckets.to_mut()[1].rows = 11;
+        let bytes = |p: &Program| run(p, &p.buckets[1], Part::Body).weight_bytes;
+        assert_eq!(bytes(&program), 1000 + 64 + 64);
+        for source in ["gather.comp", "gather_elements.comp", "gather_nd.comp"] {
+            program = toy();
+            program.kernels.to_mut()[0].source = source.into();
+            assert_eq!(bytes(&program), 1000 + 64 + 64, "{source}");
+        }
     }
 
     #[test]

@@ -104,9 +104,9 @@ pub enum Elem {
 }
 
 impl Kernel {
-    /// It reads the rows of a weight that its indices name, and no others.
+    /// It reads the rows of a table that tokens name, and no others.
     pub fn looks_up(&self) -> bool {
-        self.source.starts_with("gather")
+        self.source == "gather_rows.comp"
     }
 }
 

@@ -1,9 +1,9 @@
-//! compile, pack, attach. In: a wish. Out: generated/NAME, a pool file, an executable with its pool. Promise: a failure leaves what
+//! compile, quantize, pack, attach. In: a wish, or a pool. Out: generated/NAME, a pool file, an executable with its pool. Promise: a failure leaves what
 //! was there before.
 
 use super::progress::Progress;
 use crate::error::{Error, Result};
-use crate::job::{Job, Wish};
+use crate::job::{self, Job, Wish};
 use crate::pipeline::Compiled;
 use crate::quantise::Settings;
 use crate::recast::Recast;
@@ -59,6 +59,7 @@ pub fn quantize(pool: &Path, name: &str, change: &dyn Fn(&mut Settings)) -> Resu
     let mut job = recast.job(project, name)?;
     change(&mut job.manifest.quantise);
     job.manifest.quantise.check().map_err(|what| Error::new("quantise", what))?;
+    job.calibration = job::calibration(&job.manifest.quantise)?;
     let compiled = pipeline::finish(&job, recast.buckets, &mut |stage| progress.stage(stage))?;
     write(project, &job, &compiled, &progress)
 }

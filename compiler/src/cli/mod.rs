@@ -16,7 +16,7 @@ use crate::job::{QuantiseWish, Wish};
 use crate::quantise::{Method, Settings, ZeroName};
 use crate::storage::{Kv, Precision};
 use clap::{Args, Parser, Subcommand};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 #[derive(Parser)]
@@ -279,7 +279,7 @@ fn run(command: Command) -> Result<()> {
             let codes = codes.wish();
             compile::quantize(&pool, &name, &|to| {
                 layout.apply(to);
-                codes.apply(to, Path::new(""));
+                codes.apply(to, &[]);
             })
         }
         Command::Attach { name, executable, pool } => compile::attach(&name, &executable, pool),

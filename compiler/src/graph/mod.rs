@@ -22,7 +22,7 @@ pub use dtype::DType;
 pub use infer::{broadcast, infer};
 pub use join::join;
 pub use op::{BinaryOp, Heads, Mask, Norm, Op, PadMode, ReduceOp, Rotary, ScatterOp, UnaryOp, Window};
-pub use tensor::{Data, Tensor};
+pub use tensor::{Data, Tensor, digest};
 pub use text::{parse, print};
 pub use verify::verify;
 pub use words::{COUNTER, POS, ROWS, is_counter, step_word};

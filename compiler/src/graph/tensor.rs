@@ -7,6 +7,11 @@ use crate::error::Error;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
+/// What content is told apart by: 32 hex digits of blake3.
+pub fn digest(hasher: &blake3::Hasher) -> String {
+    hasher.finalize().to_hex()[..32].to_string()
+}
+
 /// A constant: little-endian, row-major, densely packed.
 #[derive(Clone)]
 pub struct Tensor {

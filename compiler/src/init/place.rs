@@ -4,7 +4,6 @@
 use super::{CONTEXT, genai, quoted};
 use crate::error::{Error, Result};
 use crate::metadata::{self, Document, Genai, Generation};
-use crate::texts;
 use crate::workflow::{self, METADATA, Understood};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -164,8 +163,10 @@ impl Place {
         let _ = match (&generation.eos, &self.genai) {
             (Some(ids), Some(_)) => writeln!(out, "stops = {ids:?}"),
             (Some(_), None) => {
-                let names =
-                    |name: &&&str| std::fs::read(self.folder.join(name)).is_ok_and(|b| texts::stops(&b).is_some());
+                let names = |name: &&&str| {
+                    let bytes = std::fs::read(self.folder.join(name));
+                    bytes.is_ok_and(|b| matches!(metadata::stops(name, &b), Ok(Some(_))))
+                };
                 let file = [GENERATION, CONFIG].iter().find(names).unwrap_or(&CONFIG);
                 writeln!(out, "generation_config = \"{file}\"")
             }

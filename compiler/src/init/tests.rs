@@ -89,6 +89,15 @@ fn what_genai_config_leaves_open_is_in_the_next_file() {
 }
 
 #[test]
+fn a_file_whose_list_of_stops_is_empty_is_not_the_one_to_be_read() {
+    let (_dir, folder) = package(|_| ());
+    fs::remove_file(folder.join("genai_config.json")).unwrap();
+    fs::write(folder.join("generation_config.json"), "{\"eos_token_id\": []}").unwrap();
+    fs::write(folder.join("config.json"), "{\"eos_token_id\": [4]}").unwrap();
+    assert_eq!(read(&folder).text.unwrap().generation_config.as_deref(), Some("config.json"));
+}
+
+#[test]
 fn a_long_context_is_kept_within_reason_and_said() {
     let (_dir, folder) = package(|c| {
         c["model"]["context_length"] = json!(32768);

@@ -149,7 +149,7 @@ fn quantising_has_defaults_and_bounds() {
     let with = |table: &str| Manifest::parse(&DECODER.replace("[graphs]", &format!("{table}\n[graphs]")), "tiny");
     assert_eq!(with("").unwrap().quantise, Settings::default());
     let m = with("[quantise]\ngroup = 128\nzero = \"point\"\ntable_bits = 4").unwrap();
-    assert_eq!(m.quantise.text(), "q4_g128_point, table q4_g64_mid, nearest");
+    assert_eq!(m.quantise.named("nearest"), "q4_g128_point, table q4_g64_mid, nearest");
     for (line, says) in [
         ("group = 48", "key 'quantise': group is 48; 32, 64 and 128 are possible"),
         ("bits = 3", "bits is 3; 4 and 8 are possible"),

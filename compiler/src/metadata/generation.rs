@@ -42,8 +42,7 @@ impl Generation {
             return Err(at.bad(format!("expected more than 0, found {penalty}")));
         }
         Ok(Generation {
-            // An empty list says as little as none.
-            eos: ids.get("eos_token_id").map(|at| at.ids()).transpose()?.filter(|ids| !ids.is_empty()),
+            eos: eos(ids)?,
             do_sample: get("do_sample").map(|at| at.flag()).transpose()?,
             temperature: number("temperature", f64::from(f32::MAX))?,
             top_k: whole("top_k")?,
@@ -73,6 +72,21 @@ impl Generation {
             no_repeat_ngram_size: self.no_repeat_ngram_size.or(other.no_repeat_ngram_size),
         }
     }
+}
+
+/// The ids that a file of its own says end an answer, also in the section `model` of a genai_config.json; nothing else of it is read.
+pub fn stops(file: &str, bytes: &[u8]) -> Result<Option<Vec<u32>>> {
+    let document = Document::parse(file, bytes)?;
+    let root = document.root();
+    match (eos(&root)?, root.get("model")) {
+        (None, Some(model)) => eos(&model),
+        (found, _) => Ok(found),
+    }
+}
+
+/// An empty list says as little as none.
+fn eos(ids: &At) -> Result<Option<Vec<u32>>> {
+    Ok(ids.get("eos_token_id").map(|at| at.ids()).transpose()?.filter(|ids| !ids.is_empty()))
 }
 
 /// Refuses a tokenizer_config.json that an executable would not read.
@@ -111,6 +125,20 @@ mod tests {
         let second = Generation::parse("b.json", b"{\"temperature\": 0.7, \"top_k\": 9, \"eos_token_id\": 3}").unwrap();
         let both = first.or(second);
         assert_eq!((both.temperature, both.top_k, both.eos), (Some(0.5), Some(9), Some(vec![3])));
+    }
+
+    #[test]
+    fn stops_are_a_number_or_a_list_and_an_empty_list_is_none() {
+        let read = |text: &str| stops("c.json", text.as_bytes());
+        assert_eq!(read("{\"eos_token_id\": 2}").unwrap(), Some(vec![2]));
+        assert_eq!(read("{\"eos_token_id\": [7, 2]}").unwrap(), Some(vec![7, 2]));
+        assert_eq!(read("{\"model\": {\"eos_token_id\": 5}}").unwrap(), Some(vec![5]));
+        for text in ["{}", "{\"eos_token_id\": null}", "{\"eos_token_id\": []}", "{\"model\": {\"eos_token_id\": []}}"] {
+            assert_eq!(read(text).unwrap(), None, "{text}");
+        }
+        for text in ["[", "{\"eos_token_id\": -1}", "{\"eos_token_id\": [1, \"x\"]}"] {
+            assert!(read(text).unwrap_err().to_string().starts_with("config: c.json: "), "{text}");
+        }
     }
 
     #[test]

@@ -9,4 +9,4 @@ mod generation;
 
 pub use fields::{At, Document};
 pub use genai::{FILE as GENAI, Genai, Names, Numbered};
-pub use generation::{Generation, check_tokenizer_config};
+pub use generation::{Generation, check_tokenizer_config, stops};

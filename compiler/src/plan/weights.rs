@@ -4,7 +4,7 @@
 use super::{Layout, Part};
 use crate::bucket::Scope;
 use crate::error::{Error, Result};
-use crate::graph::{DType, Graph, Tensor, quant};
+use crate::graph::{DType, Graph, Tensor, digest, quant};
 use crate::lock::{Hash, Lock};
 use onnxcast_runtime::program;
 use std::collections::HashMap;
@@ -187,7 +187,7 @@ fn content_hash(tensor: &Tensor, transpose: bool) -> Result<Hash> {
         }
         Ok(())
     })?;
-    Ok(hasher.finalize().to_hex()[..32].to_string())
+    Ok(digest(&hasher))
 }
 
 /// Writes a pool tensor's bytes, a piece at a time.

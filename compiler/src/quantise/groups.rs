@@ -5,7 +5,7 @@ use super::halved;
 use crate::bucket::{BucketGraph, scope};
 use crate::error::Result;
 use crate::graph::quant::Encoded;
-use crate::graph::{DType, Def, Graph, Node, Op, Tensor, ValueId};
+use crate::graph::{DType, Def, Graph, Node, Op, Tensor, ValueId, digest};
 use crate::lock::Lock;
 use crate::plan::weights::half_rows;
 use std::collections::hash_map::Entry;
@@ -251,7 +251,7 @@ fn sources(graph: &Graph, at: &Use, known: &mut Known) -> Result<Option<Vec<Stri
         let shape = if part.transposed { tensor.shape[0] } else { tensor.shape[1] };
         let mut hasher = blake3::Hasher::new();
         hasher.update(&(shape as u64).to_le_bytes()).update(bytemuck::cast_slice(&rows));
-        let hash = hasher.finalize().to_hex()[..32].to_string();
+        let hash = digest(&hasher);
         known.insert(key, hash.clone());
         out.push(hash);
     }

@@ -31,7 +31,7 @@ use crate::error::Result;
 use crate::graph::quant::{Encoded, Fit, Quant};
 use crate::graph::{DType, Def, Tensor};
 use crate::lock::Lock;
-use crate::plan::weights::half_rows;
+use crate::plan::{Layout, weights::half_rows};
 use std::sync::Arc;
 
 /// How codes are found. Everything else (which constants, in which layout, where they go) is decided here.
@@ -120,7 +120,7 @@ impl Outcome {
         match self {
             Outcome::Quantised(parts) => parts.first().map_or(String::new(), |p| p.quant().name()),
             Outcome::Absent(quant) => quant.name(),
-            Outcome::Kept => "rows_f16".into(),
+            Outcome::Kept => Layout::F16.name().into_owned(),
         }
     }
 }

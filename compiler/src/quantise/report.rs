@@ -4,6 +4,7 @@ use super::{Group, Role};
 use crate::bucket::BucketGraph;
 use crate::graph::quant::Quant;
 use crate::lock::Lock;
+use crate::plan::Layout;
 use std::fmt::Write;
 
 /// One group of constants.
@@ -59,7 +60,7 @@ impl Row {
     }
 
     fn line(&self, out: &mut String) {
-        let layout = self.quant.map_or("rows_f16".into(), Quant::name);
+        let layout = self.quant.map_or_else(|| Layout::F16.name().into_owned(), Quant::name);
         let percent = |e: Option<f64>| e.map_or("-".into(), |e| format!("{:.3} %", 100.0 * e));
         let (error, output) = (percent(self.error), percent(self.output_error));
         let said = [&self.why, &self.salient].into_iter().filter(|s| !s.is_empty());

@@ -100,10 +100,6 @@ impl Settings {
     }
 
     /// One line for the lock: what the codes depend on but the weights.
-    pub fn text(&self) -> String {
-        self.named("nearest")
-    }
-
     pub fn named(&self, strategy: &str) -> String {
         format!("{}, table {}, {strategy}", self.linear().name(), self.table().name())
     }

@@ -146,7 +146,7 @@ fn what_the_lock_knows_from_the_same_source_is_not_quantised_again() {
     report.note(&mut lock);
     let absent = |lock: &Lock, settings: &Settings, graph: Graph| {
         let mut buckets = [bucket(graph)];
-        let known = forget(&mut buckets, lock, &settings.text()).unwrap();
+        let known = forget(&mut buckets, lock, &settings.named("nearest")).unwrap();
         let constants = buckets[0].graph.values.iter().filter_map(|v| match &v.def {
             Def::Const(t) => Some(t.is_absent()),
             _ => None,

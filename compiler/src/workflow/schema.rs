@@ -107,13 +107,6 @@ impl Scalar {
             Scalar::Bool(b) => f64::from(u8::from(b)),
         }
     }
-
-    pub fn as_i64(self) -> Option<i64> {
-        match self {
-            Scalar::Int(n) => Some(n),
-            _ => None,
-        }
-    }
 }
 
 #[derive(Clone, PartialEq, Debug)]

@@ -3,7 +3,7 @@
 
 use super::{Home, Offload};
 use crate::check::column;
-use crate::cost::row_bytes;
+use crate::cost::looked_up_bytes;
 use crate::device::Limits;
 use crate::program::{Arg, Bucket, Kernel, Part, Phase, Program};
 use crate::recorder::places;
@@ -52,8 +52,7 @@ impl<'a> Uses<'a> {
 
     fn weight(&self, index: u32, lookup: bool, rows: u32, head: bool) -> Option<Use> {
         let tensor = self.program.tensors.get(index as usize)?;
-        let looked_up = row_bytes(self.program, index) * u64::from(rows);
-        let bytes = if lookup { looked_up.min(tensor.bytes) } else { tensor.bytes };
+        let bytes = if lookup { looked_up_bytes(self.program, index, rows) } else { tensor.bytes };
         Some(Use { tensor: index as usize, lookup, head, bytes })
     }
 

@@ -3,6 +3,7 @@
 
 use super::{Given, Grid, Quant, Zero};
 use crate::error::{Error, Result};
+use crate::graph::digest;
 use half::f16;
 use std::sync::OnceLock;
 
@@ -209,7 +210,7 @@ impl Encoded {
         }
     }
 
-    /// Hash of the layout and its content: 32 hex digits of blake3.
+    /// Hash of the layout and its content.
     pub fn hash(&self) -> &str {
         self.hash.get_or_init(|| {
             let mut hasher = blake3::Hasher::new();
@@ -225,7 +226,7 @@ impl Encoded {
                 hasher.update(&grid.scale.to_le_bytes()).update(&grid.zero.to_le_bytes());
             }
             hasher.update(bytemuck::cast_slice(&self.columns)).update(bytemuck::cast_slice(&self.corrections));
-            hasher.finalize().to_hex()[..32].to_string()
+            digest(&hasher)
         })
     }
 

@@ -301,7 +301,7 @@ fn what_a_text_cannot_drive_is_rounded_to_nearest_and_says_so() {
         parse("graph g\ninput %x: f32[1,64]\nconst %w: f32[64,64] = random(1)\n%y = Linear(%x, %w) nk\noutput %y");
     let buckets = [bucket(graph.unwrap())];
     let tokenizer = std::fs::read("../models/tiny/tokenizer.json").unwrap();
-    let name = |settings: &Settings, tokenizer| choose::strategy(settings, tokenizer, &buckets).map(|s| s.name());
+    let name = |settings: &Settings, tokenizer| choose::strategy(settings, tokenizer, None, &buckets).map(|s| s.name());
     let settings = Settings::default();
     assert_eq!(name(&settings, None).unwrap(), "nearest, as the model has no tokenizer");
     assert_eq!(
@@ -311,10 +311,12 @@ fn what_a_text_cannot_drive_is_rounded_to_nearest_and_says_so() {
     let forced = Settings { method: Some(Method::Gptq), ..settings };
     assert!(name(&forced, Some(&tokenizer)).unwrap_err().to_string().contains("needs 'x'"));
     let buckets = [bucket(decoder(1.0))];
-    let name = |settings: &Settings| choose::strategy(settings, Some(&tokenizer), &buckets).map(|s| s.name());
-    assert_eq!(name(&Settings { tokens: 100, ..forced.clone() }).unwrap(), "gptq on 100 tokens");
-    let missing = Settings { calibration: Some("no/such.txt".into()), ..forced };
-    assert!(name(&missing).unwrap_err().to_string().contains("no/such.txt"));
+    let name = |text| {
+        let settings = Settings { tokens: 100, ..forced.clone() };
+        choose::strategy(&settings, Some(&tokenizer), text, &buckets).map(|s| s.name())
+    };
+    assert_eq!(name(None).unwrap(), "gptq on 100 tokens");
+    assert!(name(Some("")).unwrap_err().to_string().contains("the text is empty"));
 }
 
 #[test]

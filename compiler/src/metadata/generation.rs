@@ -133,7 +133,8 @@ mod tests {
         assert_eq!(read("{\"eos_token_id\": 2}").unwrap(), Some(vec![2]));
         assert_eq!(read("{\"eos_token_id\": [7, 2]}").unwrap(), Some(vec![7, 2]));
         assert_eq!(read("{\"model\": {\"eos_token_id\": 5}}").unwrap(), Some(vec![5]));
-        for text in ["{}", "{\"eos_token_id\": null}", "{\"eos_token_id\": []}", "{\"model\": {\"eos_token_id\": []}}"] {
+        for text in ["{}", "{\"eos_token_id\": null}", "{\"eos_token_id\": []}", "{\"model\": {\"eos_token_id\": []}}"]
+        {
             assert_eq!(read(text).unwrap(), None, "{text}");
         }
         for text in ["[", "{\"eos_token_id\": -1}", "{\"eos_token_id\": [1, \"x\"]}"] {

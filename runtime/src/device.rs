@@ -5,6 +5,7 @@ mod abilities;
 mod pick;
 
 use crate::error::{Error, Kind, Result};
+use crate::kept::{Kept, Place};
 use crate::ledger::{Allocated, Ledger};
 use crate::memory::Purpose;
 use abilities::{copy_queue, extensions, features, limits, queue_family};
@@ -30,6 +31,8 @@ pub struct Options {
     pub no_import: bool,
     /// Copies go through the compute queue, as on a device that has no other.
     pub one_queue: bool,
+    /// Where compiled pipelines are kept from start to start (`crate::kept`); none keeps nothing.
+    pub kept: Option<Place>,
 }
 
 pub use abilities::Limits;
@@ -51,6 +54,7 @@ pub(crate) struct Inner {
     info: Info,
     warning: Option<String>,
     pub ledger: Ledger,
+    pub kept: Option<Kept>,
     messages: Arc<Mutex<Vec<String>>>,
     _messenger: Option<DebugUtilsMessenger>,
 }
@@ -103,6 +107,7 @@ impl Device {
         let commands = Arc::new(StandardCommandBufferAllocator::new(vk.clone(), Default::default()));
         let only_cpu = info.kind == "cpu" && options.pick == Pick::Auto;
         let warning = only_cpu.then(|| format!("no GPU found: running on the CPU device '{}'", info.name));
+        let kept = options.kept.as_ref().and_then(|place| Kept::open(place, &vk));
         let inner = Inner {
             vk,
             queue,
@@ -112,6 +117,7 @@ impl Device {
             info,
             warning,
             ledger: Ledger::default(),
+            kept,
             messages,
             _messenger: messenger,
         };
@@ -124,6 +130,13 @@ impl Device {
 
     pub fn limits(&self) -> &Limits {
         &self.inner.limits
+    }
+
+    /// Keeps what was compiled for the next start. A cache that cannot be written costs time then, and is no failure now.
+    pub(crate) fn keep(&self) {
+        if let Some(kept) = &self.inner.kept {
+            kept.store(&self.inner.vk);
+        }
     }
 
     /// Which queues use a buffer.

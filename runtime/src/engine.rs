@@ -197,6 +197,7 @@ impl Engine {
         engine.clear(true)?;
         engine.upload(weights, &mut |done, total| progress(checking + done, checking + total))?;
         engine.record_all()?;
+        device.keep();
         engine.counters.records = 0;
         Ok(engine)
     }

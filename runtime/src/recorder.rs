@@ -199,7 +199,8 @@ pub(crate) fn pipeline(device: &Device, layout: &Arc<PipelineLayout>, code: &Cod
         stage.required_subgroup_size = Some(subgroup);
     }
     let info = ComputePipelineCreateInfo::stage_layout(stage, layout.clone());
-    ComputePipeline::new(vk.clone(), None, info).map_err(|e| Error::vulkan("pipeline", e))
+    let cache = device.inner.kept.as_ref().map(|kept| kept.cache().clone());
+    ComputePipeline::new(vk.clone(), cache, info).map_err(|e| Error::vulkan("pipeline", e))
 }
 
 #[allow(unsafe_code)]

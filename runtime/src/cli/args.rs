@@ -105,6 +105,9 @@ pub struct Engine {
     /// How kernels get at weights beyond the budget: read in place, copied ahead of them, or what is predicted to be faster
     #[arg(long, global = true, value_enum, default_value_t = Offload::Auto)]
     pub offload: Offload,
+    /// Neither use nor keep pipelines compiled and measured at an earlier start
+    #[arg(long, global = true)]
+    pub no_cache: bool,
     /// Copy weights that stay with the host instead of using the pool's own pages, to compare
     #[arg(long, global = true, hide = true)]
     pub no_import: bool,

@@ -185,7 +185,7 @@ impl Call<'_> {
     }
 
     pub fn info(&self, options: &args::Info, out: &mut Out) -> Result<()> {
-        let device = open::device(self.flags);
+        let device = open::device(self.flags, None);
         let mut info = Info::new(
             self.setting.program,
             &self.model.card,

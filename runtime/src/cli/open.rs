@@ -8,16 +8,19 @@ use super::out::remark;
 use crate::device::{self, Device, Pick};
 use crate::engine::{self, Engine};
 use crate::error::Result;
+use crate::kept;
 use crate::model::{Forms, Model};
 use crate::program::Program;
 use crate::recorder::{Code, RecordOptions};
 use crate::residency::Wish;
 use crate::weights::WeightSource;
 
-/// The device that the flags name.
-pub fn device(flags: &args::Engine) -> Result<Device> {
+/// The device that the flags name. Pipelines are kept for a `model` by name, unless the flags say otherwise.
+pub fn device(flags: &args::Engine, model: Option<&str>) -> Result<Device> {
     let pick = flags.device.as_deref().map_or(Pick::Auto, Pick::parse);
-    let device = Device::open(&device::Options { pick, no_import: flags.no_import, ..Default::default() })?;
+    let place = |model: &str| Some(kept::Place { folder: kept::folder()?, model: model.into() });
+    let kept = model.filter(|_| !flags.no_cache).and_then(place);
+    let device = Device::open(&device::Options { pick, no_import: flags.no_import, kept, ..Default::default() })?;
     if let Some(warning) = device.warning() {
         remark(warning);
     }
@@ -51,7 +54,8 @@ pub struct Opener {
 impl Opener {
     pub fn new(model: &Model, flags: &args::Engine) -> Result<Opener> {
         let weights = WeightSource::find(flags.weights.as_deref())?;
-        let (device, code) = (device(flags)?, model.kernels.iter().map(code).collect());
+        let device = device(flags, Some(&(model.program)().name))?;
+        let code = model.kernels.iter().map(code).collect();
         Ok(Opener { device, weights, code, no_matrix: flags.no_matrix })
     }
 

@@ -3,7 +3,7 @@
 
 use crate::device::Limits;
 use crate::error::{Error, Kind, Result};
-use crate::program::{Arg, Block, Bucket, Dispatch, Pictures, Program};
+use crate::program::{Arg, Block, Bucket, Dispatch, Kernel, Pictures, Program, Variant};
 use crate::step::MAX_ARGS;
 
 /// Holds the program against itself and the device.
@@ -25,6 +25,7 @@ pub fn check(program: &Program, limits: &Limits) -> Result<()> {
             return Err(Error::new(Kind::Unfit, what));
         }
     }
+    program.variants.iter().try_for_each(|v| check_variant(program, v, limits))?;
     for bucket in program.buckets.iter() {
         for block in bucket.blocks.iter() {
             for dispatch in block.dispatches.iter() {
@@ -55,7 +56,17 @@ fn check_dispatch(
             dispatch.args.len()
         )));
     }
-    for (axis, (&groups, &most)) in dispatch.grid.iter().zip(&limits.max_groups).enumerate() {
+    check_grid(kernel, dispatch.grid, limits)?;
+    for row in block.table.iter() {
+        for &arg in dispatch.args.iter() {
+            check_arg(program, bucket, column(arg, row)?)?;
+        }
+    }
+    Ok(())
+}
+
+fn check_grid(kernel: &Kernel, grid: [u32; 3], limits: &Limits) -> Result<()> {
+    for (axis, (&groups, &most)) in grid.iter().zip(&limits.max_groups).enumerate() {
         if groups == 0 || groups > most {
             let what = format!(
                 "kernel '{}' wants {groups} workgroups on axis {axis}, the device takes 1 to {most}",
@@ -64,12 +75,19 @@ fn check_dispatch(
             return Err(Error::new(Kind::Unfit, what));
         }
     }
-    for row in block.table.iter() {
-        for &arg in dispatch.args.iter() {
-            check_arg(program, bucket, column(arg, row)?)?;
-        }
-    }
     Ok(())
+}
+
+fn check_variant(program: &Program, variant: &Variant, limits: &Limits) -> Result<()> {
+    let kernel = |i: u32| {
+        let missing = || wrong(format!("a variant names kernel {i}, of which there is none"));
+        program.kernels.get(i as usize).ok_or_else(missing)
+    };
+    let (of, by) = (kernel(variant.of)?, kernel(variant.by)?);
+    if (of.args, of.writes) != (by.args, by.writes) || variant.of == variant.by {
+        return Err(wrong(format!("kernel '{}' cannot stand for '{}'", by.name, of.name)));
+    }
+    check_grid(by, variant.grid, limits)
 }
 
 /// What an argument means in a repetition of its block.

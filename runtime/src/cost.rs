@@ -190,6 +190,7 @@ pub(crate) mod tests {
             name: "toy".into(),
             plan_hash: "0".into(),
             kernels: vec![kernel("gather_rows.comp"), kernel("linear.comp")].into(),
+            variants: vec![].into(),
             tensors: vec![tensor("table", 10, 1000), tensor("w0", 4, 64), tensor("w1", 4, 64)].into(),
             states: vec![cache].into(),
             buckets: vec![bucket("prefill", 8), bucket("decode", 1)].into(),

@@ -5,6 +5,7 @@ mod fill;
 mod io;
 mod run;
 mod seen;
+mod tune;
 
 pub use seen::Seen;
 
@@ -21,6 +22,7 @@ use crate::recorder::{Code, Part, Pipelines, RecordOptions, Recording};
 use crate::residency::{Home, Moves, Offload, Residency, Wish};
 use crate::step::Step;
 use crate::submit::drain;
+use crate::tuning::Tuning;
 use crate::weights::WeightSource;
 use seen::Watch;
 use std::collections::HashMap;
@@ -129,6 +131,7 @@ pub struct Engine {
     pub(crate) device: Device,
     pub(crate) program: Program,
     pipelines: Pipelines,
+    tuning: Tuning,
     layout: Layout,
     segments: Vec<Buffer>,
     holding: Holding,
@@ -169,7 +172,10 @@ impl Engine {
         let in_pages = Holding::wants_pages(weights, &limits, options.guard_bytes);
         memory_plan(&program, &limits, &residency)?.fits(device, in_pages)?;
         let layout = Layout::new(&program, &limits, options.guard_bytes)?;
-        let pipelines = Pipelines::new(device, &program, code, device.limits().matrix && !options.no_matrix)?;
+        let known = device.inner.kept.as_ref().map(|kept| kept.choices());
+        let tuning = Tuning::new(&program, known.as_ref());
+        let matrix = device.limits().matrix && !options.no_matrix;
+        let pipelines = Pipelines::new(device, &program, code, (matrix, &tuning))?;
         let holding = Holding::new(device, &program, &limits, options.guard_bytes, residency, weights)?;
         let segment = |&bytes: &u64| Buffer::new(device, bytes, Purpose::Device, "states and activations");
         let segments: Vec<Buffer> = layout.segments.iter().map(segment).collect::<Result<_>>()?;
@@ -185,6 +191,7 @@ impl Engine {
             device: device.clone(),
             program,
             pipelines,
+            tuning,
             layout,
             segments,
             holding,
@@ -196,6 +203,7 @@ impl Engine {
         engine.count_homes()?;
         engine.clear(true)?;
         engine.upload(weights, &mut |done, total| progress(checking + done, checking + total))?;
+        engine.tune()?;
         engine.record_all()?;
         device.keep();
         engine.counters.records = 0;

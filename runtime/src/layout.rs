@@ -212,6 +212,7 @@ mod tests {
             name: "p".into(),
             plan_hash: "".into(),
             kernels: vec![].into(),
+            variants: vec![].into(),
             tensors: vec![tensor(1000), tensor(600), tensor(10)].into(),
             states: vec![State { name: "kv".into(), bytes: 512, shape: vec![].into(), dtype: Elem::F16 }].into(),
             buckets: vec![bucket(300, vec![port]), bucket(700, vec![])].into(),

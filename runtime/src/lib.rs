@@ -1,6 +1,6 @@
 //! The runtime that every model executable links. It knows Vulkan, tokens and files; it knows no model.
 //! Read in this order: `program` (what it runs), `step`, `model`; `device`, `matrix`, `ledger`, `memory`, `layout`, `weights`; `check`,
-//! `spirv`, `kept`, `commands`, `submit`, `transfer`, `recorder`; `residency`, `pages`, `holding`, `conveyor` (weights beyond a budget); `engine`; `array`, `raw`, `npz`; `sampling`, `generator`, `session`, `text`, `picture`; what measures
+//! `spirv`, `kept`, `commands`, `submit`, `transfer`, `tuning`, `recorder`; `residency`, `pages`, `holding`, `conveyor` (weights beyond a budget); `engine`; `array`, `raw`, `npz`; `sampling`, `generator`, `session`, `text`, `picture`; what measures
 //! and compares: `audit`, `bench`, `cost`, `host`, `profile`, `verify`, `verify_rows`, `ppl`; and `cli` on top.
 
 #![deny(unsafe_code)]
@@ -44,6 +44,7 @@ pub mod step;
 mod submit;
 pub mod text;
 mod transfer;
+mod tuning;
 pub mod verify;
 pub mod verify_rows;
 pub mod weights;

@@ -93,6 +93,17 @@ pub enum Token {
     Id(u32),
 }
 
+/// The [`Forms`] of a kernel by the names of their modules: for any device, then for matrix units.
+#[macro_export]
+macro_rules! forms {
+    ($plain:ident) => {
+        $crate::model::Forms { plain: $plain::load, matrix: None }
+    };
+    ($plain:ident, $matrix:ident) => {
+        $crate::model::Forms { plain: $plain::load, matrix: Some($matrix::load) }
+    };
+}
+
 /// The module of one form of a kernel: its name, then what `vulkano_shaders::shader!` takes, GLSL with its defines or SPIR-V.
 #[macro_export]
 macro_rules! form {

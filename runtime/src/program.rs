@@ -15,6 +15,8 @@ pub struct Program {
     /// Hash (hex) of all the rest of this value and of the pool's contents. The weight pool carries the same.
     pub plan_hash: Text,
     pub kernels: List<Kernel>,
+    /// Those of a kernel stand together.
+    pub variants: List<Variant>,
     /// The pool's tensors in pool order.
     pub tensors: List<Tensor>,
     /// Device memory that outlives a submission: KV caches, rows handed from bucket to bucket.
@@ -69,6 +71,16 @@ pub struct Kernel {
     /// Defines that, added to the others, make the form for devices with matrix units (`device::Limits::matrix`): the same
     /// arguments, writes and grid. Empty: there is none.
     pub matrix: List<(Text, Text)>,
+}
+
+/// Another kernel for the work of one: the same arguments and the same results, cut up in another way. Which is faster, a device says.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Variant {
+    /// Index of the kernel that dispatches name, all of them with one grid.
+    pub of: u32,
+    /// Index of the kernel that may run instead, and the grid that it takes.
+    pub by: u32,
+    pub grid: [u32; 3],
 }
 
 /// An extent of the weight pool.

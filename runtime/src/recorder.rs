@@ -11,6 +11,7 @@ pub use crate::program::Part;
 use crate::program::{Arg, Bucket, Program};
 use crate::residency::{Moves, Stage, Uses};
 use crate::spirv;
+use crate::tuning::Tuning;
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -124,28 +125,32 @@ pub(crate) struct RecordedLeg {
 }
 
 /// Pipelines with the index of their kernel.
-type Numbered = Vec<(usize, Arc<ComputePipeline>)>;
+type Numbered = Vec<(usize, Option<Arc<ComputePipeline>>)>;
 
 /// One pipeline per kernel, made on as many threads as there are cores.
 pub(crate) struct Pipelines {
     layout: Arc<PipelineLayout>,
-    kernels: Vec<Arc<ComputePipeline>>,
+    /// None for what nothing runs.
+    kernels: Vec<Option<Arc<ComputePipeline>>>,
 }
 
 /// The id of the specialization constant that receives the subgroup size, where a kernel declares it.
 pub const SUBGROUP_SIZE_ID: u32 = 0;
 
 impl Pipelines {
-    /// `matrix` takes the forms for matrix units, where kernels have one.
-    pub fn new(device: &Device, program: &Program, code: &[Code], matrix: bool) -> Result<Pipelines> {
+    /// Of the kernels that `tuning` needs. `matrix` takes the forms for matrix units, where kernels have one.
+    pub fn new(device: &Device, program: &Program, code: &[Code], (matrix, tuning): (bool, &Tuning)) -> Result<Pipelines> {
         if code.len() != program.kernels.len() {
             let what = format!("{} kernels and {} SPIR-V modules", program.kernels.len(), code.len());
             return Err(Error::new(Kind::Program, what));
         }
         let layout = pipeline_layout(device)?;
         let one = |i: usize| {
-            pipeline(device, &layout, code[i].form(matrix))
-                .map_err(|e| e.at(format!("kernel '{}'", program.kernels[i].name)))
+            if !tuning.needs(program, i as u32) {
+                return Ok(None);
+            }
+            let made = pipeline(device, &layout, code[i].form(matrix));
+            made.map(Some).map_err(|e| e.at(format!("kernel '{}'", program.kernels[i].name)))
         };
         let threads = std::thread::available_parallelism().map_or(1, |n| n.get()).min(code.len().max(1));
         let parts: Vec<Result<Numbered>> = std::thread::scope(|scope| {
@@ -158,6 +163,11 @@ impl Pipelines {
         let mut kernels = parts.into_iter().collect::<Result<Vec<_>>>()?.concat();
         kernels.sort_by_key(|(i, _)| *i);
         Ok(Pipelines { layout, kernels: kernels.into_iter().map(|(_, p)| p).collect() })
+    }
+
+    fn get(&self, kernel: u32) -> Result<&Arc<ComputePipeline>> {
+        let missing = || Error::new(Kind::Program, format!("kernel {kernel} has no pipeline"));
+        self.kernels.get(kernel as usize).and_then(Option::as_ref).ok_or_else(missing)
     }
 }
 
@@ -215,6 +225,7 @@ pub(crate) struct Recorder<'a> {
     pub device: &'a Device,
     pub program: &'a Program,
     pub pipelines: &'a Pipelines,
+    pub tuning: &'a Tuning,
     pub options: RecordOptions,
 }
 
@@ -237,6 +248,24 @@ impl Recorder<'_> {
         let run = Run { recorder: self, bucket, places: &places, addresses, timestamps: &timestamps };
         let legs = stages.iter().map(|stage| run.leg(stage)).collect::<Result<_>>()?;
         Ok(Recording { legs, places, moves, distinct_bytes, timestamps })
+    }
+
+    /// Some dispatches of a bucket alone, each behind a barrier, between two timestamps.
+    pub fn repeat(&self, bucket: &Bucket, places: &[Place], addresses: &Addresses) -> Result<Recording> {
+        let (timestamps, mut tape) = (Some(timestamp_pool(self.device, 1)?), Tape::new(self.device)?);
+        let run = Run { recorder: self, bucket, places, addresses, timestamps: &None };
+        let mark = |tape: &mut Tape, index| timestamps.iter().for_each(|pool| tape.timestamp(pool, index));
+        timestamps.iter().for_each(|pool| tape.reset_timestamps(pool));
+        tape.barrier(Scope::All, Scope::Compute);
+        mark(&mut tape, 0);
+        let mut bound = None;
+        for index in 0..places.len() {
+            run.dispatch(&mut tape, index, true, &mut bound, &HashMap::new())?;
+            tape.barrier(Scope::Compute, Scope::Compute);
+        }
+        mark(&mut tape, 1);
+        let legs = vec![RecordedLeg { load: None, commands: tape.end()? }];
+        Ok(Recording { legs, places: places.to_vec(), moves: Moves::default(), distinct_bytes: 0, timestamps })
     }
 }
 
@@ -280,23 +309,24 @@ impl Run<'_> {
         bound: &mut Option<u32>,
         loaded: &HashMap<usize, u64>,
     ) -> Result<()> {
-        let (place, Recorder { program, pipelines, options, .. }) = (&self.places[index], self.recorder);
+        let (place, Recorder { program, pipelines, options, tuning, .. }) = (&self.places[index], self.recorder);
         let block = &self.bucket.blocks[place.block as usize];
         let dispatch = &block.dispatches[place.dispatch as usize];
         let kernel = &program.kernels[dispatch.kernel as usize];
         if barrier && (dispatch.barrier || options.full_barriers) {
             tape.barrier(Scope::Compute, Scope::Compute);
         }
-        if *bound != Some(dispatch.kernel) {
-            tape.bind(&pipelines.kernels[dispatch.kernel as usize]);
-            *bound = Some(dispatch.kernel);
+        let (runs, grid) = tuning.stands_for(dispatch.kernel, dispatch.grid);
+        if *bound != Some(runs) {
+            tape.bind(pipelines.get(runs)?);
+            *bound = Some(runs);
         }
         let row = &block.table[place.repetition as usize];
         let of = |&arg: &Arg| self.addresses.of(column(arg, row)?, loaded, kernel.looks_up());
         let args: Result<Vec<u64>> = dispatch.args.iter().map(of).collect();
         let args = args.map_err(|e| e.at(format!("{}: {}", kernel.name, dispatch.note)))?;
         tape.push(&pipelines.layout, &args);
-        tape.dispatch(dispatch.grid);
+        tape.dispatch(grid);
         if let Some(pool) = self.timestamps {
             tape.timestamp(pool, index as u32 + 1);
         }

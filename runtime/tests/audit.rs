@@ -25,6 +25,7 @@ fn tensors(lengths: &[u64]) -> Program {
         name: "tensors".into(),
         plan_hash: "00".into(),
         kernels: vec![].into(),
+        variants: vec![].into(),
         tensors: lengths.iter().enumerate().map(tensor).collect::<Vec<_>>().into(),
         states: vec![].into(),
         buckets: vec![].into(),

@@ -17,6 +17,7 @@ fn single(glsl: &str, state_bytes: u64) -> Result<Engine, Error> {
         name: "single".into(),
         plan_hash: "00".into(),
         kernels: vec![kernel("the_kernel", 1, 1)].into(),
+        variants: vec![].into(),
         tensors: vec![].into(),
         states: vec![State { name: "cache".into(), bytes: state_bytes, shape: vec![].into(), dtype: Elem::F32 }].into(),
         buckets: vec![Bucket {

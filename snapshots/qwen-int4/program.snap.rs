@@ -9,7 +9,7 @@ use onnxcast_runtime::program::Arg::{
 use onnxcast_runtime::program::layers::{Run, unrolled};
 use onnxcast_runtime::program::{
     Arg, Block, Bucket, Decoder, Dispatch, Elem, Kernel, List, Phase, Port, Program,
-    State, Tensor,
+    State, Tensor, Variant,
 };
 use onnxcast_runtime::{columns, kernel, port, row, state, tensor};
 use std::borrow::Cow::Borrowed;
@@ -19,6 +19,7 @@ pub fn program() -> Program {
         name: Borrowed("qwen-int4"),
         plan_hash: Borrowed(""),
         kernels: Borrowed(KERNELS),
+        variants: Borrowed(VARIANTS),
         tensors: unrolled(TENSORS),
         states: unrolled(STATES),
         buckets: Borrowed(BUCKETS),
@@ -53,8 +54,10 @@ const GATHER_Q8_G64_MID_M1_K896_ROWS151936: u32 = 17;
 const QKV_Q4_G64_MIN_M1_K896_H14_2_D64_C1024_RMS: u32 = 18;
 const ATTEND_F16_M1_H14_2_D64_C1024: u32 = 19;
 const MATVEC_Q4_G64_MIN_M1_K896_N896_ADD: u32 = 20;
-const GATED_MATVEC_Q4_G64_MIN_M1_K896_N4864_RMS_SILU: u32 = 21;
-const MATVEC_Q4_G64_MIN_M1_K4864_N896_ADD: u32 = 22;
+const MATVEC_Q4_G64_MIN_M1_K896_N896_ADD_BY4: u32 = 21;
+const GATED_MATVEC_Q4_G64_MIN_M1_K896_N4864_RMS_SILU: u32 = 22;
+const MATVEC_Q4_G64_MIN_M1_K4864_N896_ADD: u32 = 23;
+const MATVEC_Q4_G64_MIN_M1_K4864_N896_ADD_BY2: u32 = 24;
 
 static KERNELS: &[Kernel] = &[
     kernel!(
@@ -169,6 +172,13 @@ static KERNELS: &[Kernel] = &[
         "0.0", HALVES = "0"]
     ),
     kernel!(
+        "matvec_q4_g64_min_m1_k896_n896_add_by4", "linear.comp", args 5, writes 4, [M =
+        "1", K = "896", N = "896", WEIGHT_BITS = "4", WEIGHT_ROWS = "896", GROUP = "64",
+        ZERO = "2", SALIENT = "0", ACT = "0", BIAS = "0", RESIDUAL = "1", LIVE = "1",
+        THREAD_ROWS = "0", LOCAL = "112", SLOTS = "28", UNITS = "4", NORM = "0", EPS =
+        "0.0", HALVES = "0"]
+    ),
+    kernel!(
         "gated_matvec_q4_g64_min_m1_k896_n4864_rms_silu", "gated_linear.comp", args 5,
         writes 4, [M = "1", K = "896", N = "4864", WEIGHT_BITS = "4", WEIGHT_ROWS =
         "9728", GROUP = "64", ZERO = "2", SALIENT = "0", ACT = "15", LIVE = "1",
@@ -182,6 +192,26 @@ static KERNELS: &[Kernel] = &[
         THREAD_ROWS = "0", LOCAL = "76", SLOTS = "76", UNITS = "1", NORM = "0", EPS =
         "0.0", HALVES = "0"]
     ),
+    kernel!(
+        "matvec_q4_g64_min_m1_k4864_n896_add_by2", "linear.comp", args 5, writes 4, [M =
+        "1", K = "4864", N = "896", WEIGHT_BITS = "4", WEIGHT_ROWS = "896", GROUP = "64",
+        ZERO = "2", SALIENT = "0", ACT = "0", BIAS = "0", RESIDUAL = "1", LIVE = "1",
+        THREAD_ROWS = "0", LOCAL = "152", SLOTS = "76", UNITS = "2", NORM = "0", EPS =
+        "0.0", HALVES = "0"]
+    ),
+];
+
+static VARIANTS: &[Variant] = &[
+    Variant {
+        of: MATVEC_Q4_G64_MIN_M1_K896_N896_ADD,
+        by: MATVEC_Q4_G64_MIN_M1_K896_N896_ADD_BY4,
+        grid: [56, 1, 1],
+    },
+    Variant {
+        of: MATVEC_Q4_G64_MIN_M1_K4864_N896_ADD,
+        by: MATVEC_Q4_G64_MIN_M1_K4864_N896_ADD_BY2,
+        grid: [112, 1, 1],
+    },
 ];
 
 static TENSORS: &[Run<Tensor>] = &[

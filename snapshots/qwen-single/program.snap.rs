@@ -9,7 +9,7 @@ use onnxcast_runtime::program::Arg::{
 use onnxcast_runtime::program::layers::{Run, unrolled};
 use onnxcast_runtime::program::{
     Arg, Block, Bucket, Decoder, Dispatch, Elem, Kernel, List, Phase, Port, Program,
-    State, Tensor,
+    State, Tensor, Variant,
 };
 use onnxcast_runtime::{columns, kernel, port, row, state, tensor};
 use std::borrow::Cow::Borrowed;
@@ -19,6 +19,7 @@ pub fn program() -> Program {
         name: Borrowed("qwen-single"),
         plan_hash: Borrowed(""),
         kernels: Borrowed(KERNELS),
+        variants: Borrowed(VARIANTS),
         tensors: unrolled(TENSORS),
         states: unrolled(STATES),
         buckets: Borrowed(BUCKETS),
@@ -34,17 +35,23 @@ pub fn program() -> Program {
 
 const GATHER_F16_M1_K896_ROWS151936: u32 = 0;
 const QKV_F16_M1_K896_H14_2_D64_C1024_RMS: u32 = 1;
-const ATTEND_F16_M1_H14_2_D64_C1024: u32 = 2;
-const MATVEC_F16_M1_K896_N896_ADD: u32 = 3;
-const GATED_MATVEC_F16_M1_K896_N4864_RMS_SILU: u32 = 4;
-const MATVEC_F16_M1_K4864_N896_ADD: u32 = 5;
-const MATVEC_F16_M1_K896_N151936_RMS: u32 = 6;
-const ARGMAX_F32_N151936: u32 = 7;
-const NEXT_TOKEN_N151936: u32 = 8;
-const DRAW_SCALE_N151936: u32 = 9;
-const DRAW_SEARCH_N151936: u32 = 10;
-const DRAW_SUM_N151936: u32 = 11;
-const DRAW_PICK_N151936: u32 = 12;
+const QKV_F16_M1_K896_H14_2_D64_C1024_RMS_BY2: u32 = 2;
+const ATTEND_F16_M1_H14_2_D64_C1024: u32 = 3;
+const MATVEC_F16_M1_K896_N896_ADD: u32 = 4;
+const MATVEC_F16_M1_K896_N896_ADD_BY2: u32 = 5;
+const GATED_MATVEC_F16_M1_K896_N4864_RMS_SILU: u32 = 6;
+const GATED_MATVEC_F16_M1_K896_N4864_RMS_SILU_BY8: u32 = 7;
+const GATED_MATVEC_F16_M1_K896_N4864_RMS_SILU_BY2: u32 = 8;
+const MATVEC_F16_M1_K4864_N896_ADD: u32 = 9;
+const MATVEC_F16_M1_K896_N151936_RMS: u32 = 10;
+const MATVEC_F16_M1_K896_N151936_RMS_BY8: u32 = 11;
+const MATVEC_F16_M1_K896_N151936_RMS_BY2: u32 = 12;
+const ARGMAX_F32_N151936: u32 = 13;
+const NEXT_TOKEN_N151936: u32 = 14;
+const DRAW_SCALE_N151936: u32 = 15;
+const DRAW_SEARCH_N151936: u32 = 16;
+const DRAW_SUM_N151936: u32 = 17;
+const DRAW_PICK_N151936: u32 = 18;
 
 static KERNELS: &[Kernel] = &[
     kernel!(
@@ -60,6 +67,14 @@ static KERNELS: &[Kernel] = &[
         "0"]
     ),
     kernel!(
+        "qkv_f16_m1_k896_h14_2_d64_c1024_rms_by2", "qkv.comp", args 12, writes 28, [M =
+        "1", K = "896", HQ = "14", HKV = "2", D = "64", C = "1024", WEIGHT_BITS = "16",
+        KV_BITS = "16", BIAS = "1", ROTARY = "64", TABLE = "1024", INTERLEAVED = "0",
+        QUADS = "1", POS_WORD = "0", ROWS_WORD = "1", LIVE = "1", THREAD_ROWS = "0",
+        LOCAL = "224", SLOTS = "112", UNITS = "2", NORM = "1", EPS = "1e-6", HALVES =
+        "0"]
+    ),
+    kernel!(
         "attend_f16_m1_h14_2_d64_c1024", "split_attention.comp", args 8, writes 104, [HQ
         = "14", HKV = "2", D = "64", C = "1024", KV_BITS = "16", SCALE = "0.125", WINDOW
         = "0", POS_WORD = "0", LOCAL = "128", KEYS = "8", SPLITS = "4", LIVE = "1"]
@@ -71,10 +86,28 @@ static KERNELS: &[Kernel] = &[
         EPS = "0.0", HALVES = "0"]
     ),
     kernel!(
+        "matvec_f16_m1_k896_n896_add_by2", "linear.comp", args 5, writes 4, [M = "1", K =
+        "896", N = "896", WEIGHT_BITS = "16", ACT = "0", BIAS = "0", RESIDUAL = "1", LIVE
+        = "1", THREAD_ROWS = "0", LOCAL = "224", SLOTS = "112", UNITS = "2", NORM = "0",
+        EPS = "0.0", HALVES = "0"]
+    ),
+    kernel!(
         "gated_matvec_f16_m1_k896_n4864_rms_silu", "gated_linear.comp", args 5, writes 4,
         [M = "1", K = "896", N = "4864", WEIGHT_BITS = "16", ACT = "15", LIVE = "1",
         THREAD_ROWS = "0", LOCAL = "224", SLOTS = "56", UNITS = "4", NORM = "1", EPS =
         "1e-6", HALVES = "0"]
+    ),
+    kernel!(
+        "gated_matvec_f16_m1_k896_n4864_rms_silu_by8", "gated_linear.comp", args 5,
+        writes 4, [M = "1", K = "896", N = "4864", WEIGHT_BITS = "16", ACT = "15", LIVE =
+        "1", THREAD_ROWS = "0", LOCAL = "448", SLOTS = "56", UNITS = "8", NORM = "1", EPS
+        = "1e-6", HALVES = "0"]
+    ),
+    kernel!(
+        "gated_matvec_f16_m1_k896_n4864_rms_silu_by2", "gated_linear.comp", args 5,
+        writes 4, [M = "1", K = "896", N = "4864", WEIGHT_BITS = "16", ACT = "15", LIVE =
+        "1", THREAD_ROWS = "0", LOCAL = "112", SLOTS = "56", UNITS = "2", NORM = "1", EPS
+        = "1e-6", HALVES = "0"]
     ),
     kernel!(
         "matvec_f16_m1_k4864_n896_add", "linear.comp", args 5, writes 4, [M = "1", K =
@@ -87,6 +120,18 @@ static KERNELS: &[Kernel] = &[
         "896", N = "151936", WEIGHT_BITS = "16", ACT = "0", BIAS = "0", RESIDUAL = "0",
         LIVE = "1", THREAD_ROWS = "0", LOCAL = "224", SLOTS = "112", UNITS = "4", NORM =
         "1", EPS = "1e-6", HALVES = "0"]
+    ),
+    kernel!(
+        "matvec_f16_m1_k896_n151936_rms_by8", "linear.comp", args 5, writes 4, [M = "1",
+        K = "896", N = "151936", WEIGHT_BITS = "16", ACT = "0", BIAS = "0", RESIDUAL =
+        "0", LIVE = "1", THREAD_ROWS = "0", LOCAL = "448", SLOTS = "112", UNITS = "8",
+        NORM = "1", EPS = "1e-6", HALVES = "0"]
+    ),
+    kernel!(
+        "matvec_f16_m1_k896_n151936_rms_by2", "linear.comp", args 5, writes 4, [M = "1",
+        K = "896", N = "151936", WEIGHT_BITS = "16", ACT = "0", BIAS = "0", RESIDUAL =
+        "0", LIVE = "1", THREAD_ROWS = "0", LOCAL = "112", SLOTS = "112", UNITS = "2",
+        NORM = "1", EPS = "1e-6", HALVES = "0"]
     ),
     kernel!("argmax_f32_n151936", "argmax.comp", args 3, writes 2, [V = "151936", SLICE = "1280", LOCAL = "256"]),
     kernel!("next_token_n151936", "next_token.comp", args 5, writes 30, [V = "151936", PARTS = "119", LOCAL = "256"]),
@@ -106,6 +151,39 @@ static KERNELS: &[Kernel] = &[
         "draw_pick_n151936", "draw_pick.comp", args 7, writes 120, [V = "151936", SLICE =
         "1280", SLICES = "119", LOCAL = "256"]
     ),
+];
+
+static VARIANTS: &[Variant] = &[
+    Variant {
+        of: QKV_F16_M1_K896_H14_2_D64_C1024_RMS,
+        by: QKV_F16_M1_K896_H14_2_D64_C1024_RMS_BY2,
+        grid: [144, 1, 1],
+    },
+    Variant {
+        of: MATVEC_F16_M1_K896_N896_ADD,
+        by: MATVEC_F16_M1_K896_N896_ADD_BY2,
+        grid: [112, 1, 1],
+    },
+    Variant {
+        of: GATED_MATVEC_F16_M1_K896_N4864_RMS_SILU,
+        by: GATED_MATVEC_F16_M1_K896_N4864_RMS_SILU_BY8,
+        grid: [304, 1, 1],
+    },
+    Variant {
+        of: GATED_MATVEC_F16_M1_K896_N4864_RMS_SILU,
+        by: GATED_MATVEC_F16_M1_K896_N4864_RMS_SILU_BY2,
+        grid: [1216, 1, 1],
+    },
+    Variant {
+        of: MATVEC_F16_M1_K896_N151936_RMS,
+        by: MATVEC_F16_M1_K896_N151936_RMS_BY8,
+        grid: [4748, 1, 1],
+    },
+    Variant {
+        of: MATVEC_F16_M1_K896_N151936_RMS,
+        by: MATVEC_F16_M1_K896_N151936_RMS_BY2,
+        grid: [18992, 1, 1],
+    },
 ];
 
 static TENSORS: &[Run<Tensor>] = &[

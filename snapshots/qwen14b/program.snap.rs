@@ -9,7 +9,7 @@ use onnxcast_runtime::program::Arg::{
 use onnxcast_runtime::program::layers::{Run, unrolled};
 use onnxcast_runtime::program::{
     Arg, Block, Bucket, Decoder, Dispatch, Elem, Kernel, List, Phase, Port, Program,
-    State, Tensor,
+    State, Tensor, Variant,
 };
 use onnxcast_runtime::{columns, kernel, port, row, state, tensor};
 use std::borrow::Cow::Borrowed;
@@ -19,6 +19,7 @@ pub fn program() -> Program {
         name: Borrowed("qwen14b"),
         plan_hash: Borrowed(""),
         kernels: Borrowed(KERNELS),
+        variants: Borrowed(VARIANTS),
         tensors: unrolled(TENSORS),
         states: unrolled(STATES),
         buckets: Borrowed(BUCKETS),
@@ -53,8 +54,11 @@ const GATHER_Q4_G32_POINT_M1_K5120_ROWS152064: u32 = 17;
 const QKV_Q4_G32_MID_M1_K5120_H40_8_D128_C8192_RMS: u32 = 18;
 const ATTEND_F16_M1_H40_8_D128_C8192: u32 = 19;
 const MATVEC_Q4_G32_MID_M1_K5120_N5120_ADD: u32 = 20;
-const GATED_MATVEC_Q4_G32_MID_M1_K5120_N13824_RMS_SILU: u32 = 21;
-const MATVEC_Q4_G32_MID_M1_K13824_N5120_ADD: u32 = 22;
+const MATVEC_Q4_G32_MID_M1_K5120_N5120_ADD_BY8: u32 = 21;
+const MATVEC_Q4_G32_MID_M1_K5120_N5120_ADD_BY2: u32 = 22;
+const GATED_MATVEC_Q4_G32_MID_M1_K5120_N13824_RMS_SILU: u32 = 23;
+const MATVEC_Q4_G32_MID_M1_K13824_N5120_ADD: u32 = 24;
+const MATVEC_Q4_G32_MID_M1_K13824_N5120_ADD_BY6: u32 = 25;
 
 static KERNELS: &[Kernel] = &[
     kernel!(
@@ -170,6 +174,20 @@ static KERNELS: &[Kernel] = &[
         NORM = "0", EPS = "0.0", HALVES = "0"]
     ),
     kernel!(
+        "matvec_q4_g32_mid_m1_k5120_n5120_add_by8", "linear.comp", args 5, writes 4, [M =
+        "1", K = "5120", N = "5120", WEIGHT_BITS = "4", WEIGHT_ROWS = "5120", GROUP =
+        "32", ZERO = "0", SALIENT = "0", ACT = "0", BIAS = "0", RESIDUAL = "1", LIVE =
+        "1", THREAD_ROWS = "0", LOCAL = "256", SLOTS = "32", UNITS = "8", WALK = "1",
+        NORM = "0", EPS = "0.0", HALVES = "0"]
+    ),
+    kernel!(
+        "matvec_q4_g32_mid_m1_k5120_n5120_add_by2", "linear.comp", args 5, writes 4, [M =
+        "1", K = "5120", N = "5120", WEIGHT_BITS = "4", WEIGHT_ROWS = "5120", GROUP =
+        "32", ZERO = "0", SALIENT = "0", ACT = "0", BIAS = "0", RESIDUAL = "1", LIVE =
+        "1", THREAD_ROWS = "0", LOCAL = "64", SLOTS = "32", UNITS = "2", WALK = "1", NORM
+        = "0", EPS = "0.0", HALVES = "0"]
+    ),
+    kernel!(
         "gated_matvec_q4_g32_mid_m1_k5120_n13824_rms_silu", "gated_linear.comp", args 5,
         writes 4, [M = "1", K = "5120", N = "13824", WEIGHT_BITS = "4", WEIGHT_ROWS =
         "27648", GROUP = "32", ZERO = "0", SALIENT = "0", ACT = "15", LIVE = "1",
@@ -183,6 +201,31 @@ static KERNELS: &[Kernel] = &[
         "1", THREAD_ROWS = "0", LOCAL = "108", SLOTS = "36", UNITS = "3", WALK = "1",
         NORM = "0", EPS = "0.0", HALVES = "0"]
     ),
+    kernel!(
+        "matvec_q4_g32_mid_m1_k13824_n5120_add_by6", "linear.comp", args 5, writes 4, [M
+        = "1", K = "13824", N = "5120", WEIGHT_BITS = "4", WEIGHT_ROWS = "5120", GROUP =
+        "32", ZERO = "0", SALIENT = "0", ACT = "0", BIAS = "0", RESIDUAL = "1", LIVE =
+        "1", THREAD_ROWS = "0", LOCAL = "216", SLOTS = "36", UNITS = "6", WALK = "1",
+        NORM = "0", EPS = "0.0", HALVES = "0"]
+    ),
+];
+
+static VARIANTS: &[Variant] = &[
+    Variant {
+        of: MATVEC_Q4_G32_MID_M1_K5120_N5120_ADD,
+        by: MATVEC_Q4_G32_MID_M1_K5120_N5120_ADD_BY8,
+        grid: [160, 1, 1],
+    },
+    Variant {
+        of: MATVEC_Q4_G32_MID_M1_K5120_N5120_ADD,
+        by: MATVEC_Q4_G32_MID_M1_K5120_N5120_ADD_BY2,
+        grid: [640, 1, 1],
+    },
+    Variant {
+        of: MATVEC_Q4_G32_MID_M1_K13824_N5120_ADD,
+        by: MATVEC_Q4_G32_MID_M1_K13824_N5120_ADD_BY6,
+        grid: [214, 1, 1],
+    },
 ];
 
 static TENSORS: &[Run<Tensor>] = &[

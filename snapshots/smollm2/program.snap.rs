@@ -9,7 +9,7 @@ use onnxcast_runtime::program::Arg::{
 use onnxcast_runtime::program::layers::{Run, unrolled};
 use onnxcast_runtime::program::{
     Arg, Block, Bucket, Decoder, Dispatch, Elem, Kernel, List, Phase, Port, Program,
-    State, Tensor,
+    State, Tensor, Variant,
 };
 use onnxcast_runtime::{columns, kernel, port, row, state, tensor};
 use std::borrow::Cow::Borrowed;
@@ -19,6 +19,7 @@ pub fn program() -> Program {
         name: Borrowed("smollm2"),
         plan_hash: Borrowed(""),
         kernels: Borrowed(KERNELS),
+        variants: Borrowed(VARIANTS),
         tensors: unrolled(TENSORS),
         states: unrolled(STATES),
         buckets: Borrowed(BUCKETS),
@@ -43,18 +44,23 @@ const HALVES_M128_K1536: u32 = 7;
 const MATMUL_F16_M128_K1536_N576_ADD: u32 = 8;
 const LAST_ROW_F32_M128_K576: u32 = 9;
 const MATVEC_F16_M1_K576_N49152_RMS: u32 = 10;
-const ARGMAX_F32_N49152: u32 = 11;
-const NEXT_TOKEN_N49152: u32 = 12;
-const DRAW_SCALE_N49152: u32 = 13;
-const DRAW_SEARCH_N49152: u32 = 14;
-const DRAW_SUM_N49152: u32 = 15;
-const DRAW_PICK_N49152: u32 = 16;
-const GATHER_F16_M1_K576_ROWS49152: u32 = 17;
-const QKV_F16_M1_K576_H9_3_D64_C1024_RMS: u32 = 18;
-const ATTEND_F16_M1_H9_3_D64_C1024: u32 = 19;
-const MATVEC_F16_M1_K576_N576_ADD: u32 = 20;
-const GATED_MATVEC_F16_M1_K576_N1536_RMS_SILU: u32 = 21;
-const MATVEC_F16_M1_K1536_N576_ADD: u32 = 22;
+const MATVEC_F16_M1_K576_N49152_RMS_BY12: u32 = 11;
+const ARGMAX_F32_N49152: u32 = 12;
+const NEXT_TOKEN_N49152: u32 = 13;
+const DRAW_SCALE_N49152: u32 = 14;
+const DRAW_SEARCH_N49152: u32 = 15;
+const DRAW_SUM_N49152: u32 = 16;
+const DRAW_PICK_N49152: u32 = 17;
+const GATHER_F16_M1_K576_ROWS49152: u32 = 18;
+const QKV_F16_M1_K576_H9_3_D64_C1024_RMS: u32 = 19;
+const QKV_F16_M1_K576_H9_3_D64_C1024_RMS_BY2: u32 = 20;
+const ATTEND_F16_M1_H9_3_D64_C1024: u32 = 21;
+const MATVEC_F16_M1_K576_N576_ADD: u32 = 22;
+const MATVEC_F16_M1_K576_N576_ADD_BY2: u32 = 23;
+const GATED_MATVEC_F16_M1_K576_N1536_RMS_SILU: u32 = 24;
+const GATED_MATVEC_F16_M1_K576_N1536_RMS_SILU_BY2: u32 = 25;
+const MATVEC_F16_M1_K1536_N576_ADD: u32 = 26;
+const MATVEC_F16_M1_K1536_N576_ADD_BY2: u32 = 27;
 
 static KERNELS: &[Kernel] = &[
     kernel!(
@@ -119,6 +125,12 @@ static KERNELS: &[Kernel] = &[
         LIVE = "1", THREAD_ROWS = "0", LOCAL = "216", SLOTS = "72", UNITS = "6", NORM =
         "1", EPS = "1e-5", HALVES = "0"]
     ),
+    kernel!(
+        "matvec_f16_m1_k576_n49152_rms_by12", "linear.comp", args 5, writes 4, [M = "1",
+        K = "576", N = "49152", WEIGHT_BITS = "16", ACT = "0", BIAS = "0", RESIDUAL =
+        "0", LIVE = "1", THREAD_ROWS = "0", LOCAL = "432", SLOTS = "72", UNITS = "12",
+        NORM = "1", EPS = "1e-5", HALVES = "0"]
+    ),
     kernel!("argmax_f32_n49152", "argmax.comp", args 3, writes 2, [V = "49152", SLICE = "1024", LOCAL = "256"]),
     kernel!("next_token_n49152", "next_token.comp", args 5, writes 30, [V = "49152", PARTS = "48", LOCAL = "256"]),
     kernel!(
@@ -149,6 +161,13 @@ static KERNELS: &[Kernel] = &[
         SLOTS = "72", UNITS = "1", NORM = "1", EPS = "1e-5", HALVES = "0"]
     ),
     kernel!(
+        "qkv_f16_m1_k576_h9_3_d64_c1024_rms_by2", "qkv.comp", args 11, writes 28, [M =
+        "1", K = "576", HQ = "9", HKV = "3", D = "64", C = "1024", WEIGHT_BITS = "16",
+        KV_BITS = "16", BIAS = "0", ROTARY = "64", TABLE = "1024", INTERLEAVED = "0",
+        QUADS = "1", POS_WORD = "0", ROWS_WORD = "1", LIVE = "1", THREAD_ROWS = "0",
+        LOCAL = "144", SLOTS = "72", UNITS = "2", NORM = "1", EPS = "1e-5", HALVES = "0"]
+    ),
+    kernel!(
         "attend_f16_m1_h9_3_d64_c1024", "split_attention.comp", args 8, writes 104, [HQ =
         "9", HKV = "3", D = "64", C = "1024", KV_BITS = "16", SCALE = "0.125", WINDOW =
         "0", POS_WORD = "0", LOCAL = "128", KEYS = "8", SPLITS = "4", LIVE = "1"]
@@ -160,10 +179,22 @@ static KERNELS: &[Kernel] = &[
         EPS = "0.0", HALVES = "0"]
     ),
     kernel!(
+        "matvec_f16_m1_k576_n576_add_by2", "linear.comp", args 5, writes 4, [M = "1", K =
+        "576", N = "576", WEIGHT_BITS = "16", ACT = "0", BIAS = "0", RESIDUAL = "1", LIVE
+        = "1", THREAD_ROWS = "0", LOCAL = "144", SLOTS = "72", UNITS = "2", NORM = "0",
+        EPS = "0.0", HALVES = "0"]
+    ),
+    kernel!(
         "gated_matvec_f16_m1_k576_n1536_rms_silu", "gated_linear.comp", args 5, writes 4,
         [M = "1", K = "576", N = "1536", WEIGHT_BITS = "16", ACT = "15", LIVE = "1",
         THREAD_ROWS = "0", LOCAL = "72", SLOTS = "72", UNITS = "1", NORM = "1", EPS =
         "1e-5", HALVES = "0"]
+    ),
+    kernel!(
+        "gated_matvec_f16_m1_k576_n1536_rms_silu_by2", "gated_linear.comp", args 5,
+        writes 4, [M = "1", K = "576", N = "1536", WEIGHT_BITS = "16", ACT = "15", LIVE =
+        "1", THREAD_ROWS = "0", LOCAL = "144", SLOTS = "72", UNITS = "2", NORM = "1", EPS
+        = "1e-5", HALVES = "0"]
     ),
     kernel!(
         "matvec_f16_m1_k1536_n576_add", "linear.comp", args 5, writes 4, [M = "1", K =
@@ -171,6 +202,40 @@ static KERNELS: &[Kernel] = &[
         LIVE = "1", THREAD_ROWS = "0", LOCAL = "192", SLOTS = "192", UNITS = "1", NORM =
         "0", EPS = "0.0", HALVES = "0"]
     ),
+    kernel!(
+        "matvec_f16_m1_k1536_n576_add_by2", "linear.comp", args 5, writes 4, [M = "1", K
+        = "1536", N = "576", WEIGHT_BITS = "16", ACT = "0", BIAS = "0", RESIDUAL = "1",
+        LIVE = "1", THREAD_ROWS = "0", LOCAL = "384", SLOTS = "192", UNITS = "2", NORM =
+        "0", EPS = "0.0", HALVES = "0"]
+    ),
+];
+
+static VARIANTS: &[Variant] = &[
+    Variant {
+        of: MATVEC_F16_M1_K576_N49152_RMS,
+        by: MATVEC_F16_M1_K576_N49152_RMS_BY12,
+        grid: [1024, 1, 1],
+    },
+    Variant {
+        of: QKV_F16_M1_K576_H9_3_D64_C1024_RMS,
+        by: QKV_F16_M1_K576_H9_3_D64_C1024_RMS_BY2,
+        grid: [120, 1, 1],
+    },
+    Variant {
+        of: MATVEC_F16_M1_K576_N576_ADD,
+        by: MATVEC_F16_M1_K576_N576_ADD_BY2,
+        grid: [72, 1, 1],
+    },
+    Variant {
+        of: GATED_MATVEC_F16_M1_K576_N1536_RMS_SILU,
+        by: GATED_MATVEC_F16_M1_K576_N1536_RMS_SILU_BY2,
+        grid: [384, 1, 1],
+    },
+    Variant {
+        of: MATVEC_F16_M1_K1536_N576_ADD,
+        by: MATVEC_F16_M1_K1536_N576_ADD_BY2,
+        grid: [72, 1, 1],
+    },
 ];
 
 static TENSORS: &[Run<Tensor>] = &[

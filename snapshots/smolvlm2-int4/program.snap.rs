@@ -9,7 +9,7 @@ use onnxcast_runtime::program::Arg::{
 use onnxcast_runtime::program::layers::{Run, unrolled};
 use onnxcast_runtime::program::{
     Arg, Block, Bucket, Decoder, Dispatch, Elem, Kernel, List, Phase, Port, Program,
-    State, Tensor,
+    State, Tensor, Variant,
 };
 use onnxcast_runtime::{columns, kernel, port, row, state, tensor};
 use std::borrow::Cow::Borrowed;
@@ -19,6 +19,7 @@ pub fn program() -> Program {
         name: Borrowed("smolvlm2-int4"),
         plan_hash: Borrowed(""),
         kernels: Borrowed(KERNELS),
+        variants: Borrowed(VARIANTS),
         tensors: unrolled(TENSORS),
         states: unrolled(STATES),
         buckets: Borrowed(BUCKETS),
@@ -76,8 +77,12 @@ const GATHER_Q4_G32_MIN_M1_K2048_ROWS49280_PICTURES324: u32 = 35;
 const QKV_Q4_G128_MIN_M1_K2048_H32_32_D64_C512_RMS: u32 = 36;
 const ATTEND_F16_M1_H32_32_D64_C512: u32 = 37;
 const MATVEC_Q4_G128_MIN_M1_K2048_N2048_ADD: u32 = 38;
-const GATED_MATVEC_Q4_G128_MIN_M1_K2048_N8192_RMS_SILU: u32 = 39;
-const MATVEC_Q4_G128_MIN_M1_K8192_N2048_ADD: u32 = 40;
+const MATVEC_Q4_G128_MIN_M1_K2048_N2048_ADD_BY8: u32 = 39;
+const MATVEC_Q4_G128_MIN_M1_K2048_N2048_ADD_BY2: u32 = 40;
+const GATED_MATVEC_Q4_G128_MIN_M1_K2048_N8192_RMS_SILU: u32 = 41;
+const MATVEC_Q4_G128_MIN_M1_K8192_N2048_ADD: u32 = 42;
+const MATVEC_Q4_G128_MIN_M1_K8192_N2048_ADD_BY8: u32 = 43;
+const MATVEC_Q4_G128_MIN_M1_K8192_N2048_ADD_BY2: u32 = 44;
 
 static KERNELS: &[Kernel] = &[
     kernel!(
@@ -308,6 +313,20 @@ static KERNELS: &[Kernel] = &[
         NORM = "0", EPS = "0.0", HALVES = "0"]
     ),
     kernel!(
+        "matvec_q4_g128_min_m1_k2048_n2048_add_by8", "linear.comp", args 5, writes 4, [M
+        = "1", K = "2048", N = "2048", WEIGHT_BITS = "4", WEIGHT_ROWS = "2048", GROUP =
+        "128", ZERO = "2", SALIENT = "0", ACT = "0", BIAS = "0", RESIDUAL = "1", LIVE =
+        "1", THREAD_ROWS = "0", LOCAL = "256", SLOTS = "32", UNITS = "8", WALK = "1",
+        NORM = "0", EPS = "0.0", HALVES = "0"]
+    ),
+    kernel!(
+        "matvec_q4_g128_min_m1_k2048_n2048_add_by2", "linear.comp", args 5, writes 4, [M
+        = "1", K = "2048", N = "2048", WEIGHT_BITS = "4", WEIGHT_ROWS = "2048", GROUP =
+        "128", ZERO = "2", SALIENT = "0", ACT = "0", BIAS = "0", RESIDUAL = "1", LIVE =
+        "1", THREAD_ROWS = "0", LOCAL = "64", SLOTS = "32", UNITS = "2", WALK = "1", NORM
+        = "0", EPS = "0.0", HALVES = "0"]
+    ),
+    kernel!(
         "gated_matvec_q4_g128_min_m1_k2048_n8192_rms_silu", "gated_linear.comp", args 5,
         writes 4, [M = "1", K = "2048", N = "8192", WEIGHT_BITS = "4", WEIGHT_ROWS =
         "16384", GROUP = "128", ZERO = "2", SALIENT = "0", ACT = "15", LIVE = "1",
@@ -321,6 +340,43 @@ static KERNELS: &[Kernel] = &[
         "1", THREAD_ROWS = "0", LOCAL = "128", SLOTS = "32", UNITS = "4", WALK = "1",
         NORM = "0", EPS = "0.0", HALVES = "0"]
     ),
+    kernel!(
+        "matvec_q4_g128_min_m1_k8192_n2048_add_by8", "linear.comp", args 5, writes 4, [M
+        = "1", K = "8192", N = "2048", WEIGHT_BITS = "4", WEIGHT_ROWS = "2048", GROUP =
+        "128", ZERO = "2", SALIENT = "0", ACT = "0", BIAS = "0", RESIDUAL = "1", LIVE =
+        "1", THREAD_ROWS = "0", LOCAL = "256", SLOTS = "32", UNITS = "8", WALK = "1",
+        NORM = "0", EPS = "0.0", HALVES = "0"]
+    ),
+    kernel!(
+        "matvec_q4_g128_min_m1_k8192_n2048_add_by2", "linear.comp", args 5, writes 4, [M
+        = "1", K = "8192", N = "2048", WEIGHT_BITS = "4", WEIGHT_ROWS = "2048", GROUP =
+        "128", ZERO = "2", SALIENT = "0", ACT = "0", BIAS = "0", RESIDUAL = "1", LIVE =
+        "1", THREAD_ROWS = "0", LOCAL = "64", SLOTS = "32", UNITS = "2", WALK = "1", NORM
+        = "0", EPS = "0.0", HALVES = "0"]
+    ),
+];
+
+static VARIANTS: &[Variant] = &[
+    Variant {
+        of: MATVEC_Q4_G128_MIN_M1_K2048_N2048_ADD,
+        by: MATVEC_Q4_G128_MIN_M1_K2048_N2048_ADD_BY8,
+        grid: [64, 1, 1],
+    },
+    Variant {
+        of: MATVEC_Q4_G128_MIN_M1_K2048_N2048_ADD,
+        by: MATVEC_Q4_G128_MIN_M1_K2048_N2048_ADD_BY2,
+        grid: [256, 1, 1],
+    },
+    Variant {
+        of: MATVEC_Q4_G128_MIN_M1_K8192_N2048_ADD,
+        by: MATVEC_Q4_G128_MIN_M1_K8192_N2048_ADD_BY8,
+        grid: [64, 1, 1],
+    },
+    Variant {
+        of: MATVEC_Q4_G128_MIN_M1_K8192_N2048_ADD,
+        by: MATVEC_Q4_G128_MIN_M1_K8192_N2048_ADD_BY2,
+        grid: [256, 1, 1],
+    },
 ];
 
 static TENSORS: &[Run<Tensor>] = &[

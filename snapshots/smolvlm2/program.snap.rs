@@ -9,7 +9,7 @@ use onnxcast_runtime::program::Arg::{
 use onnxcast_runtime::program::layers::{Run, unrolled};
 use onnxcast_runtime::program::{
     Arg, Block, Bucket, Decoder, Dispatch, Elem, Kernel, List, Phase, Port, Program,
-    State, Tensor,
+    State, Tensor, Variant,
 };
 use onnxcast_runtime::{columns, kernel, port, row, state, tensor};
 use std::borrow::Cow::Borrowed;
@@ -19,6 +19,7 @@ pub fn program() -> Program {
         name: Borrowed("smolvlm2"),
         plan_hash: Borrowed(""),
         kernels: Borrowed(KERNELS),
+        variants: Borrowed(VARIANTS),
         tensors: unrolled(TENSORS),
         states: unrolled(STATES),
         buckets: Borrowed(BUCKETS),
@@ -74,10 +75,14 @@ const DRAW_SUM_N49280: u32 = 33;
 const DRAW_PICK_N49280: u32 = 34;
 const GATHER_F16_M1_K2048_ROWS49280_PICTURES324: u32 = 35;
 const QKV_F16_M1_K2048_H32_32_D64_C512_RMS: u32 = 36;
-const ATTEND_F16_M1_H32_32_D64_C512: u32 = 37;
-const MATVEC_F16_M1_K2048_N2048_ADD: u32 = 38;
-const GATED_MATVEC_F16_M1_K2048_N8192_RMS_SILU: u32 = 39;
-const MATVEC_F16_M1_K8192_N2048_ADD: u32 = 40;
+const QKV_F16_M1_K2048_H32_32_D64_C512_RMS_BY6: u32 = 37;
+const ATTEND_F16_M1_H32_32_D64_C512: u32 = 38;
+const MATVEC_F16_M1_K2048_N2048_ADD: u32 = 39;
+const MATVEC_F16_M1_K2048_N2048_ADD_BY2: u32 = 40;
+const GATED_MATVEC_F16_M1_K2048_N8192_RMS_SILU: u32 = 41;
+const GATED_MATVEC_F16_M1_K2048_N8192_RMS_SILU_BY6: u32 = 42;
+const MATVEC_F16_M1_K8192_N2048_ADD: u32 = 43;
+const MATVEC_F16_M1_K8192_N2048_ADD_BY2: u32 = 44;
 
 static KERNELS: &[Kernel] = &[
     kernel!(
@@ -284,6 +289,13 @@ static KERNELS: &[Kernel] = &[
         LOCAL = "192", SLOTS = "64", UNITS = "3", NORM = "1", EPS = "1e-5", HALVES = "0"]
     ),
     kernel!(
+        "qkv_f16_m1_k2048_h32_32_d64_c512_rms_by6", "qkv.comp", args 11, writes 28, [M =
+        "1", K = "2048", HQ = "32", HKV = "32", D = "64", C = "512", WEIGHT_BITS = "16",
+        KV_BITS = "16", BIAS = "0", ROTARY = "64", TABLE = "512", INTERLEAVED = "0",
+        QUADS = "1", POS_WORD = "0", ROWS_WORD = "1", LIVE = "1", THREAD_ROWS = "0",
+        LOCAL = "384", SLOTS = "64", UNITS = "6", NORM = "1", EPS = "1e-5", HALVES = "0"]
+    ),
+    kernel!(
         "attend_f16_m1_h32_32_d64_c512", "split_attention.comp", args 8, writes 104, [HQ
         = "32", HKV = "32", D = "64", C = "512", KV_BITS = "16", SCALE = "0.125", WINDOW
         = "0", POS_WORD = "0", LOCAL = "128", KEYS = "8", SPLITS = "2", LIVE = "1"]
@@ -295,10 +307,22 @@ static KERNELS: &[Kernel] = &[
         "0", EPS = "0.0", HALVES = "0"]
     ),
     kernel!(
+        "matvec_f16_m1_k2048_n2048_add_by2", "linear.comp", args 5, writes 4, [M = "1", K
+        = "2048", N = "2048", WEIGHT_BITS = "16", ACT = "0", BIAS = "0", RESIDUAL = "1",
+        LIVE = "1", THREAD_ROWS = "0", LOCAL = "512", SLOTS = "256", UNITS = "2", NORM =
+        "0", EPS = "0.0", HALVES = "0"]
+    ),
+    kernel!(
         "gated_matvec_f16_m1_k2048_n8192_rms_silu", "gated_linear.comp", args 5, writes
         4, [M = "1", K = "2048", N = "8192", WEIGHT_BITS = "16", ACT = "15", LIVE = "1",
         THREAD_ROWS = "0", LOCAL = "192", SLOTS = "64", UNITS = "3", NORM = "1", EPS =
         "1e-5", HALVES = "0"]
+    ),
+    kernel!(
+        "gated_matvec_f16_m1_k2048_n8192_rms_silu_by6", "gated_linear.comp", args 5,
+        writes 4, [M = "1", K = "2048", N = "8192", WEIGHT_BITS = "16", ACT = "15", LIVE
+        = "1", THREAD_ROWS = "0", LOCAL = "384", SLOTS = "64", UNITS = "6", NORM = "1",
+        EPS = "1e-5", HALVES = "0"]
     ),
     kernel!(
         "matvec_f16_m1_k8192_n2048_add", "linear.comp", args 5, writes 4, [M = "1", K =
@@ -306,6 +330,35 @@ static KERNELS: &[Kernel] = &[
         LIVE = "1", THREAD_ROWS = "0", LOCAL = "256", SLOTS = "256", UNITS = "1", NORM =
         "0", EPS = "0.0", HALVES = "0"]
     ),
+    kernel!(
+        "matvec_f16_m1_k8192_n2048_add_by2", "linear.comp", args 5, writes 4, [M = "1", K
+        = "8192", N = "2048", WEIGHT_BITS = "16", ACT = "0", BIAS = "0", RESIDUAL = "1",
+        LIVE = "1", THREAD_ROWS = "0", LOCAL = "512", SLOTS = "256", UNITS = "2", NORM =
+        "0", EPS = "0.0", HALVES = "0"]
+    ),
+];
+
+static VARIANTS: &[Variant] = &[
+    Variant {
+        of: QKV_F16_M1_K2048_H32_32_D64_C512_RMS,
+        by: QKV_F16_M1_K2048_H32_32_D64_C512_RMS_BY6,
+        grid: [256, 1, 1],
+    },
+    Variant {
+        of: MATVEC_F16_M1_K2048_N2048_ADD,
+        by: MATVEC_F16_M1_K2048_N2048_ADD_BY2,
+        grid: [256, 1, 1],
+    },
+    Variant {
+        of: GATED_MATVEC_F16_M1_K2048_N8192_RMS_SILU,
+        by: GATED_MATVEC_F16_M1_K2048_N8192_RMS_SILU_BY6,
+        grid: [683, 1, 1],
+    },
+    Variant {
+        of: MATVEC_F16_M1_K8192_N2048_ADD,
+        by: MATVEC_F16_M1_K8192_N2048_ADD_BY2,
+        grid: [256, 1, 1],
+    },
 ];
 
 static TENSORS: &[Run<Tensor>] = &[

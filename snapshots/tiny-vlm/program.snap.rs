@@ -9,7 +9,7 @@ use onnxcast_runtime::program::Arg::{
 use onnxcast_runtime::program::layers::{Run, unrolled};
 use onnxcast_runtime::program::{
     Arg, Block, Bucket, Decoder, Dispatch, Elem, Kernel, List, Phase, Port, Program,
-    State, Tensor,
+    State, Tensor, Variant,
 };
 use onnxcast_runtime::{columns, kernel, port, row, state, tensor};
 use std::borrow::Cow::Borrowed;
@@ -19,6 +19,7 @@ pub fn program() -> Program {
         name: Borrowed("tiny-vlm"),
         plan_hash: Borrowed(""),
         kernels: Borrowed(KERNELS),
+        variants: Borrowed(VARIANTS),
         tensors: unrolled(TENSORS),
         states: unrolled(STATES),
         buckets: Borrowed(BUCKETS),
@@ -56,18 +57,23 @@ const GATED_MATMUL_F32_M6_K64_N160_RMS_SILU: u32 = 15;
 const MATMUL_F32_M6_K160_N64_ADD: u32 = 16;
 const LAST_ROW_F32_M6_K64: u32 = 17;
 const MATVEC_F32_M1_K64_N600_RMS: u32 = 18;
-const ARGMAX_F32_N600: u32 = 19;
-const NEXT_TOKEN_N600: u32 = 20;
-const DRAW_SCALE_N600: u32 = 21;
-const DRAW_SEARCH_N600: u32 = 22;
-const DRAW_SUM_N600: u32 = 23;
-const DRAW_PICK_N600: u32 = 24;
-const GATHER_F32_M1_K64_ROWS600_PICTURES12: u32 = 25;
-const QKV_F32_M1_K64_H4_4_D16_C96_RMS: u32 = 26;
-const ATTEND_F32_M1_H4_4_D16_C96: u32 = 27;
-const MATVEC_F32_M1_K64_N64_ADD: u32 = 28;
-const GATED_MATVEC_F32_M1_K64_N160_RMS_SILU: u32 = 29;
-const MATVEC_F32_M1_K160_N64_ADD: u32 = 30;
+const MATVEC_F32_M1_K64_N600_RMS_BY12: u32 = 19;
+const ARGMAX_F32_N600: u32 = 20;
+const NEXT_TOKEN_N600: u32 = 21;
+const DRAW_SCALE_N600: u32 = 22;
+const DRAW_SEARCH_N600: u32 = 23;
+const DRAW_SUM_N600: u32 = 24;
+const DRAW_PICK_N600: u32 = 25;
+const GATHER_F32_M1_K64_ROWS600_PICTURES12: u32 = 26;
+const QKV_F32_M1_K64_H4_4_D16_C96_RMS: u32 = 27;
+const QKV_F32_M1_K64_H4_4_D16_C96_RMS_BY12: u32 = 28;
+const ATTEND_F32_M1_H4_4_D16_C96: u32 = 29;
+const MATVEC_F32_M1_K64_N64_ADD: u32 = 30;
+const MATVEC_F32_M1_K64_N64_ADD_BY12: u32 = 31;
+const GATED_MATVEC_F32_M1_K64_N160_RMS_SILU: u32 = 32;
+const GATED_MATVEC_F32_M1_K64_N160_RMS_SILU_BY12: u32 = 33;
+const MATVEC_F32_M1_K160_N64_ADD: u32 = 34;
+const MATVEC_F32_M1_K160_N64_ADD_BY6: u32 = 35;
 
 static KERNELS: &[Kernel] = &[
     kernel!(
@@ -172,6 +178,12 @@ static KERNELS: &[Kernel] = &[
         = "1", THREAD_ROWS = "0", LOCAL = "48", SLOTS = "8", UNITS = "6", NORM = "1", EPS
         = "1e-6", HALVES = "0"]
     ),
+    kernel!(
+        "matvec_f32_m1_k64_n600_rms_by12", "linear.comp", args 5, writes 4, [M = "1", K =
+        "64", N = "600", WEIGHT_BITS = "32", ACT = "0", BIAS = "0", RESIDUAL = "0", LIVE
+        = "1", THREAD_ROWS = "0", LOCAL = "96", SLOTS = "8", UNITS = "12", NORM = "1",
+        EPS = "1e-6", HALVES = "0"]
+    ),
     kernel!("argmax_f32_n600", "argmax.comp", args 3, writes 2, [V = "600", SLICE = "1024", LOCAL = "256"]),
     kernel!("next_token_n600", "next_token.comp", args 5, writes 30, [V = "600", PARTS = "1", LOCAL = "256"]),
     kernel!(
@@ -203,6 +215,13 @@ static KERNELS: &[Kernel] = &[
         SLOTS = "8", UNITS = "6", NORM = "1", EPS = "1e-6", HALVES = "0"]
     ),
     kernel!(
+        "qkv_f32_m1_k64_h4_4_d16_c96_rms_by12", "qkv.comp", args 11, writes 28, [M = "1",
+        K = "64", HQ = "4", HKV = "4", D = "16", C = "96", WEIGHT_BITS = "32", KV_BITS =
+        "32", BIAS = "0", ROTARY = "16", TABLE = "96", INTERLEAVED = "0", QUADS = "1",
+        POS_WORD = "0", ROWS_WORD = "1", LIVE = "1", THREAD_ROWS = "0", LOCAL = "96",
+        SLOTS = "8", UNITS = "12", NORM = "1", EPS = "1e-6", HALVES = "0"]
+    ),
+    kernel!(
         "attend_f32_m1_h4_4_d16_c96", "split_attention.comp", args 6, writes 8, [HQ =
         "4", HKV = "4", D = "16", C = "96", KV_BITS = "32", SCALE = "0.25", WINDOW = "0",
         POS_WORD = "0", LOCAL = "128", KEYS = "8", SPLITS = "1", LIVE = "1"]
@@ -214,9 +233,21 @@ static KERNELS: &[Kernel] = &[
         "0.0", HALVES = "0"]
     ),
     kernel!(
+        "matvec_f32_m1_k64_n64_add_by12", "linear.comp", args 5, writes 4, [M = "1", K =
+        "64", N = "64", WEIGHT_BITS = "32", ACT = "0", BIAS = "0", RESIDUAL = "1", LIVE =
+        "1", THREAD_ROWS = "0", LOCAL = "96", SLOTS = "8", UNITS = "12", NORM = "0", EPS
+        = "0.0", HALVES = "0"]
+    ),
+    kernel!(
         "gated_matvec_f32_m1_k64_n160_rms_silu", "gated_linear.comp", args 5, writes 4,
         [M = "1", K = "64", N = "160", WEIGHT_BITS = "32", ACT = "15", LIVE = "1",
         THREAD_ROWS = "0", LOCAL = "48", SLOTS = "8", UNITS = "6", NORM = "1", EPS =
+        "1e-6", HALVES = "0"]
+    ),
+    kernel!(
+        "gated_matvec_f32_m1_k64_n160_rms_silu_by12", "gated_linear.comp", args 5, writes
+        4, [M = "1", K = "64", N = "160", WEIGHT_BITS = "32", ACT = "15", LIVE = "1",
+        THREAD_ROWS = "0", LOCAL = "96", SLOTS = "8", UNITS = "12", NORM = "1", EPS =
         "1e-6", HALVES = "0"]
     ),
     kernel!(
@@ -225,6 +256,40 @@ static KERNELS: &[Kernel] = &[
         = "1", THREAD_ROWS = "0", LOCAL = "60", SLOTS = "20", UNITS = "3", NORM = "0",
         EPS = "0.0", HALVES = "0"]
     ),
+    kernel!(
+        "matvec_f32_m1_k160_n64_add_by6", "linear.comp", args 5, writes 4, [M = "1", K =
+        "160", N = "64", WEIGHT_BITS = "32", ACT = "0", BIAS = "0", RESIDUAL = "1", LIVE
+        = "1", THREAD_ROWS = "0", LOCAL = "120", SLOTS = "20", UNITS = "6", NORM = "0",
+        EPS = "0.0", HALVES = "0"]
+    ),
+];
+
+static VARIANTS: &[Variant] = &[
+    Variant {
+        of: MATVEC_F32_M1_K64_N600_RMS,
+        by: MATVEC_F32_M1_K64_N600_RMS_BY12,
+        grid: [13, 1, 1],
+    },
+    Variant {
+        of: QKV_F32_M1_K64_H4_4_D16_C96_RMS,
+        by: QKV_F32_M1_K64_H4_4_D16_C96_RMS_BY12,
+        grid: [4, 1, 1],
+    },
+    Variant {
+        of: MATVEC_F32_M1_K64_N64_ADD,
+        by: MATVEC_F32_M1_K64_N64_ADD_BY12,
+        grid: [2, 1, 1],
+    },
+    Variant {
+        of: GATED_MATVEC_F32_M1_K64_N160_RMS_SILU,
+        by: GATED_MATVEC_F32_M1_K64_N160_RMS_SILU_BY12,
+        grid: [7, 1, 1],
+    },
+    Variant {
+        of: MATVEC_F32_M1_K160_N64_ADD,
+        by: MATVEC_F32_M1_K160_N64_ADD_BY6,
+        grid: [3, 1, 1],
+    },
 ];
 
 static TENSORS: &[Run<Tensor>] = &[

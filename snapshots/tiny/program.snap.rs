@@ -9,7 +9,7 @@ use onnxcast_runtime::program::Arg::{
 use onnxcast_runtime::program::layers::{Run, unrolled};
 use onnxcast_runtime::program::{
     Arg, Block, Bucket, Decoder, Dispatch, Elem, Kernel, List, Phase, Port, Program,
-    State, Tensor,
+    State, Tensor, Variant,
 };
 use onnxcast_runtime::{columns, kernel, port, row, state, tensor};
 use std::borrow::Cow::Borrowed;
@@ -19,6 +19,7 @@ pub fn program() -> Program {
         name: Borrowed("tiny"),
         plan_hash: Borrowed(""),
         kernels: Borrowed(KERNELS),
+        variants: Borrowed(VARIANTS),
         tensors: unrolled(TENSORS),
         states: unrolled(STATES),
         buckets: Borrowed(BUCKETS),
@@ -40,18 +41,24 @@ const GATED_MATMUL_F32_M128_K96_N256_RMS_SILU: u32 = 4;
 const MATMUL_F32_M128_K256_N96_ADD: u32 = 5;
 const LAST_ROW_F32_M128_K96: u32 = 6;
 const MATVEC_F32_M1_K96_N320_RMS: u32 = 7;
-const ARGMAX_F32_N320: u32 = 8;
-const NEXT_TOKEN_N320: u32 = 9;
-const DRAW_SCALE_N320: u32 = 10;
-const DRAW_SEARCH_N320: u32 = 11;
-const DRAW_SUM_N320: u32 = 12;
-const DRAW_PICK_N320: u32 = 13;
-const GATHER_F32_M1_K96_ROWS320: u32 = 14;
-const QKV_F32_M1_K96_H6_2_D16_C300_RMS: u32 = 15;
-const ATTEND_F32_M1_H6_2_D16_C300: u32 = 16;
-const MATVEC_F32_M1_K96_N96_ADD: u32 = 17;
-const GATED_MATVEC_F32_M1_K96_N256_RMS_SILU: u32 = 18;
-const MATVEC_F32_M1_K256_N96_ADD: u32 = 19;
+const MATVEC_F32_M1_K96_N320_RMS_BY8: u32 = 8;
+const ARGMAX_F32_N320: u32 = 9;
+const NEXT_TOKEN_N320: u32 = 10;
+const DRAW_SCALE_N320: u32 = 11;
+const DRAW_SEARCH_N320: u32 = 12;
+const DRAW_SUM_N320: u32 = 13;
+const DRAW_PICK_N320: u32 = 14;
+const GATHER_F32_M1_K96_ROWS320: u32 = 15;
+const QKV_F32_M1_K96_H6_2_D16_C300_RMS: u32 = 16;
+const QKV_F32_M1_K96_H6_2_D16_C300_RMS_BY8: u32 = 17;
+const ATTEND_F32_M1_H6_2_D16_C300: u32 = 18;
+const MATVEC_F32_M1_K96_N96_ADD: u32 = 19;
+const MATVEC_F32_M1_K96_N96_ADD_BY8: u32 = 20;
+const GATED_MATVEC_F32_M1_K96_N256_RMS_SILU: u32 = 21;
+const GATED_MATVEC_F32_M1_K96_N256_RMS_SILU_BY8: u32 = 22;
+const MATVEC_F32_M1_K256_N96_ADD: u32 = 23;
+const MATVEC_F32_M1_K256_N96_ADD_BY4: u32 = 24;
+const MATVEC_F32_M1_K256_N96_ADD_BY1: u32 = 25;
 
 static KERNELS: &[Kernel] = &[
     kernel!(
@@ -93,6 +100,12 @@ static KERNELS: &[Kernel] = &[
         = "1", THREAD_ROWS = "0", LOCAL = "48", SLOTS = "12", UNITS = "4", NORM = "1",
         EPS = "1e-5", HALVES = "0"]
     ),
+    kernel!(
+        "matvec_f32_m1_k96_n320_rms_by8", "linear.comp", args 5, writes 4, [M = "1", K =
+        "96", N = "320", WEIGHT_BITS = "32", ACT = "0", BIAS = "0", RESIDUAL = "0", LIVE
+        = "1", THREAD_ROWS = "0", LOCAL = "96", SLOTS = "12", UNITS = "8", NORM = "1",
+        EPS = "1e-5", HALVES = "0"]
+    ),
     kernel!("argmax_f32_n320", "argmax.comp", args 3, writes 2, [V = "320", SLICE = "1024", LOCAL = "256"]),
     kernel!("next_token_n320", "next_token.comp", args 5, writes 30, [V = "320", PARTS = "1", LOCAL = "256"]),
     kernel!(
@@ -123,6 +136,13 @@ static KERNELS: &[Kernel] = &[
         SLOTS = "12", UNITS = "4", NORM = "1", EPS = "1e-5", HALVES = "0"]
     ),
     kernel!(
+        "qkv_f32_m1_k96_h6_2_d16_c300_rms_by8", "qkv.comp", args 11, writes 28, [M = "1",
+        K = "96", HQ = "6", HKV = "2", D = "16", C = "300", WEIGHT_BITS = "32", KV_BITS =
+        "32", BIAS = "0", ROTARY = "16", TABLE = "300", INTERLEAVED = "0", QUADS = "1",
+        POS_WORD = "0", ROWS_WORD = "1", LIVE = "1", THREAD_ROWS = "0", LOCAL = "96",
+        SLOTS = "12", UNITS = "8", NORM = "1", EPS = "1e-5", HALVES = "0"]
+    ),
+    kernel!(
         "attend_f32_m1_h6_2_d16_c300", "split_attention.comp", args 6, writes 8, [HQ =
         "6", HKV = "2", D = "16", C = "300", KV_BITS = "32", SCALE = "0.25", WINDOW =
         "0", POS_WORD = "0", LOCAL = "128", KEYS = "8", SPLITS = "1", LIVE = "1"]
@@ -134,9 +154,21 @@ static KERNELS: &[Kernel] = &[
         "0.0", HALVES = "0"]
     ),
     kernel!(
+        "matvec_f32_m1_k96_n96_add_by8", "linear.comp", args 5, writes 4, [M = "1", K =
+        "96", N = "96", WEIGHT_BITS = "32", ACT = "0", BIAS = "0", RESIDUAL = "1", LIVE =
+        "1", THREAD_ROWS = "0", LOCAL = "96", SLOTS = "12", UNITS = "8", NORM = "0", EPS
+        = "0.0", HALVES = "0"]
+    ),
+    kernel!(
         "gated_matvec_f32_m1_k96_n256_rms_silu", "gated_linear.comp", args 5, writes 4,
         [M = "1", K = "96", N = "256", WEIGHT_BITS = "32", ACT = "15", LIVE = "1",
         THREAD_ROWS = "0", LOCAL = "48", SLOTS = "12", UNITS = "4", NORM = "1", EPS =
+        "1e-5", HALVES = "0"]
+    ),
+    kernel!(
+        "gated_matvec_f32_m1_k96_n256_rms_silu_by8", "gated_linear.comp", args 5, writes
+        4, [M = "1", K = "96", N = "256", WEIGHT_BITS = "32", ACT = "15", LIVE = "1",
+        THREAD_ROWS = "0", LOCAL = "96", SLOTS = "12", UNITS = "8", NORM = "1", EPS =
         "1e-5", HALVES = "0"]
     ),
     kernel!(
@@ -145,6 +177,51 @@ static KERNELS: &[Kernel] = &[
         = "1", THREAD_ROWS = "0", LOCAL = "64", SLOTS = "32", UNITS = "2", NORM = "0",
         EPS = "0.0", HALVES = "0"]
     ),
+    kernel!(
+        "matvec_f32_m1_k256_n96_add_by4", "linear.comp", args 5, writes 4, [M = "1", K =
+        "256", N = "96", WEIGHT_BITS = "32", ACT = "0", BIAS = "0", RESIDUAL = "1", LIVE
+        = "1", THREAD_ROWS = "0", LOCAL = "128", SLOTS = "32", UNITS = "4", NORM = "0",
+        EPS = "0.0", HALVES = "0"]
+    ),
+    kernel!(
+        "matvec_f32_m1_k256_n96_add_by1", "linear.comp", args 5, writes 4, [M = "1", K =
+        "256", N = "96", WEIGHT_BITS = "32", ACT = "0", BIAS = "0", RESIDUAL = "1", LIVE
+        = "1", THREAD_ROWS = "0", LOCAL = "32", SLOTS = "32", UNITS = "1", NORM = "0",
+        EPS = "0.0", HALVES = "0"]
+    ),
+];
+
+static VARIANTS: &[Variant] = &[
+    Variant {
+        of: MATVEC_F32_M1_K96_N320_RMS,
+        by: MATVEC_F32_M1_K96_N320_RMS_BY8,
+        grid: [10, 1, 1],
+    },
+    Variant {
+        of: QKV_F32_M1_K96_H6_2_D16_C300_RMS,
+        by: QKV_F32_M1_K96_H6_2_D16_C300_RMS_BY8,
+        grid: [5, 1, 1],
+    },
+    Variant {
+        of: MATVEC_F32_M1_K96_N96_ADD,
+        by: MATVEC_F32_M1_K96_N96_ADD_BY8,
+        grid: [3, 1, 1],
+    },
+    Variant {
+        of: GATED_MATVEC_F32_M1_K96_N256_RMS_SILU,
+        by: GATED_MATVEC_F32_M1_K96_N256_RMS_SILU_BY8,
+        grid: [16, 1, 1],
+    },
+    Variant {
+        of: MATVEC_F32_M1_K256_N96_ADD,
+        by: MATVEC_F32_M1_K256_N96_ADD_BY4,
+        grid: [6, 1, 1],
+    },
+    Variant {
+        of: MATVEC_F32_M1_K256_N96_ADD,
+        by: MATVEC_F32_M1_K256_N96_ADD_BY1,
+        grid: [24, 1, 1],
+    },
 ];
 
 static TENSORS: &[Run<Tensor>] = &[

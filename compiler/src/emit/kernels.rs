@@ -13,19 +13,15 @@ pub fn tokens(model: &str, kernels: &[Kernel]) -> TokenStream {
     let modules = kernels.iter().map(|k| module(model, k));
     let forms = kernels.iter().map(|k| {
         let name = format_ident!("{}", &*k.name);
-        let matrix = if k.matrix.is_empty() {
-            quote!(None)
-        } else {
-            let name = format_ident!("{}", matrix_name(k));
-            quote!(Some(#name::load))
-        };
-        quote!(Forms { plain: #name::load, matrix: #matrix })
+        let matrix = (!k.matrix.is_empty()).then(|| format_ident!("{}", matrix_name(k)));
+        let matrix = matrix.iter();
+        quote!(forms!(#name #(, #matrix)*))
     });
     quote! {
         //! One SPIR-V module a kernel, specialised by its defines.
 
-        use onnxcast_runtime::form;
         use onnxcast_runtime::model::Forms;
+        use onnxcast_runtime::{form, forms};
 
         /// In the order of the program's kernels.
         pub static LOADERS: &[Forms] = &[#(#forms),*];

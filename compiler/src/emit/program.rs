@@ -4,13 +4,13 @@
 use super::runs::runs;
 use onnxcast_runtime::program::layers::Named;
 use onnxcast_runtime::program::{
-    Arg, Block, Bucket, Dispatch, Elem, Kernel, Phase, Pictures, Port, Program, State, Tensor, Text,
+    Arg, Block, Bucket, Dispatch, Elem, Kernel, Phase, Pictures, Port, Program, State, Tensor, Text, Variant,
 };
 use proc_macro2::{Ident, Literal, TokenStream};
 use quote::{format_ident, quote};
 
 pub fn tokens(program: &Program) -> TokenStream {
-    let Program { name, plan_hash, kernels, tensors, states, buckets, decoder } = program;
+    let Program { name, plan_hash, kernels, variants, tensors, states, buckets, decoder } = program;
     let names = kernels.iter().enumerate().map(|(i, k)| {
         let (constant, i) = (constant(k), number(i as u64));
         quote!(const #constant: u32 = #i;)
@@ -31,6 +31,7 @@ pub fn tokens(program: &Program) -> TokenStream {
         None => quote!(None::<Decoder>),
     };
     let kernel_rows = kernels.iter().map(kernel);
+    let variant_rows = variants.iter().map(|v| variant(v, kernels));
     let tensor_runs = rolled(tensors, tensor);
     let state_runs = rolled(states, state);
     let statics = buckets.iter().map(|b| bucket_items(b, kernels));
@@ -44,7 +45,7 @@ pub fn tokens(program: &Program) -> TokenStream {
         };
         use onnxcast_runtime::program::layers::{Run, unrolled};
         use onnxcast_runtime::program::{
-            Arg, Block, Bucket, Decoder, Dispatch, Elem, Kernel, List, Phase, Port, Program, State, Tensor,
+            Arg, Block, Bucket, Decoder, Dispatch, Elem, Kernel, List, Phase, Port, Program, State, Tensor, Variant,
         };
         use onnxcast_runtime::{columns, kernel, port, row, state, tensor};
         use std::borrow::Cow::Borrowed;
@@ -54,6 +55,7 @@ pub fn tokens(program: &Program) -> TokenStream {
                 name: Borrowed(#name),
                 plan_hash: Borrowed(#plan_hash),
                 kernels: Borrowed(KERNELS),
+                variants: Borrowed(VARIANTS),
                 tensors: unrolled(TENSORS),
                 states: unrolled(STATES),
                 buckets: Borrowed(BUCKETS),
@@ -65,6 +67,8 @@ pub fn tokens(program: &Program) -> TokenStream {
 
         static KERNELS: &[Kernel] = &[#(#kernel_rows),*];
 
+        static VARIANTS: &[Variant] = &[#(#variant_rows),*];
+
         static TENSORS: &[Run<Tensor>] = &[#tensor_runs];
 
         static STATES: &[Run<State>] = &[#state_runs];
@@ -73,6 +77,12 @@ pub fn tokens(program: &Program) -> TokenStream {
 
         #(#statics)*
     }
+}
+
+fn variant(variant: &Variant, kernels: &[Kernel]) -> TokenStream {
+    let Variant { of, by, grid } = variant;
+    let ([of, by], grid) = ([of, by].map(|i| kernel_name(*i, kernels)), numbers(grid));
+    quote!(Variant { of: #of, by: #by, grid: #grid })
 }
 
 fn pictures(pictures: Option<Pictures>) -> TokenStream {
@@ -204,14 +214,14 @@ fn bucket_items(bucket: &Bucket, kernels: &[Kernel]) -> TokenStream {
 
 fn dispatch(dispatch: &Dispatch, kernels: &[Kernel]) -> TokenStream {
     let Dispatch { kernel, grid, args, barrier, note } = dispatch;
-    let kernel = match kernels.get(*kernel as usize) {
-        Some(k) => constant(k),
-        None => format_ident!("NO_SUCH_KERNEL"),
-    };
-    let grid = numbers(grid);
+    let (kernel, grid) = (kernel_name(*kernel, kernels), numbers(grid));
     let args = args.iter().map(|a| arg(*a));
     let barrier = if *barrier { quote!(+) } else { quote!(-) };
     quote!(row!(#kernel, #grid, [#(#args),*], #barrier, #note))
+}
+
+fn kernel_name(kernel: u32, kernels: &[Kernel]) -> Ident {
+    kernels.get(kernel as usize).map_or_else(|| format_ident!("NO_SUCH_KERNEL"), constant)
 }
 
 fn arg(arg: Arg) -> TokenStream {

@@ -6,14 +6,16 @@ use super::hazard::{self, Extents};
 use super::memory;
 use super::places;
 use super::roll::{self, Flat};
-use super::schedule::{self, Schedule, Slot};
+use super::schedule::{self, Row, Schedule, Slot};
 use super::weights::{Packed, Pool};
 use crate::bucket::{BucketGraph, scope};
 use crate::error::{Error, Result};
 use crate::graph::{Graph, Node, Op, PICTURES};
 use crate::lock::Lock;
 use crate::storage::Storage;
-use onnxcast_runtime::program::{Arg, Bucket, Decoder, Dispatch, Kernel, PLAN_DIGITS, Pictures, Program, State};
+use onnxcast_runtime::program::{
+    Arg, Bucket, Decoder, Dispatch, Kernel, PLAN_DIGITS, Pictures, Program, State, Variant,
+};
 
 pub struct Request<'a> {
     pub name: &'a str,
@@ -38,7 +40,7 @@ pub struct Plan {
 pub fn assemble(request: &Request) -> Result<Plan> {
     let mut pool = Pool::new(request.lock);
     let mut states: Vec<State> = vec![];
-    let mut kernels: Vec<Kernel> = vec![];
+    let mut kernels = Kernels::default();
     let mut buckets = vec![];
     let mut extents = vec![];
     for b in request.buckets {
@@ -50,7 +52,8 @@ pub fn assemble(request: &Request) -> Result<Plan> {
     let mut program = Program {
         name: request.name.to_string().into(),
         plan_hash: "".into(),
-        kernels: kernels.into(),
+        kernels: kernels.list.into(),
+        variants: kernels.variants.into(),
         tensors: pool.tensors.iter().map(Packed::describe).collect(),
         decoder: decoder(request, &states)?,
         states: states.into(),
@@ -67,7 +70,7 @@ fn bucket(
     b: &BucketGraph,
     pool: &mut Pool,
     states: &mut Vec<State>,
-    kernels: &mut Vec<Kernel>,
+    kernels: &mut Kernels,
 ) -> Result<(Bucket, Vec<Vec<u64>>)> {
     let mut graph = b.graph.clone();
     let decoder = b.decoder;
@@ -102,7 +105,7 @@ fn bucket(
 }
 
 /// Gives buffers their offsets and kernels their index.
-fn flatten(schedule: &Schedule, barriers: &[bool], offsets: &[u64], kernels: &mut Vec<Kernel>) -> Result<Vec<Flat>> {
+fn flatten(schedule: &Schedule, barriers: &[bool], offsets: &[u64], kernels: &mut Kernels) -> Result<Vec<Flat>> {
     let mut out = vec![];
     for (row, &barrier) in schedule.rows.iter().zip(barriers) {
         let args: Vec<Arg> = row
@@ -114,7 +117,7 @@ fn flatten(schedule: &Schedule, barriers: &[bool], offsets: &[u64], kernels: &mu
             })
             .collect();
         let dispatch = Dispatch {
-            kernel: kernel_index(&row.kernel, kernels),
+            kernel: kernels.add(row),
             grid: row.grid,
             args: args.into(),
             barrier,
@@ -125,19 +128,40 @@ fn flatten(schedule: &Schedule, barriers: &[bool], offsets: &[u64], kernels: &mu
     Ok(out)
 }
 
-/// The program's kernel that is this one. A name that is taken by another gets a number: names tell shapes, and two
-/// kernels of one shape may still differ, in an epsilon for example.
-fn kernel_index(kernel: &Kernel, kernels: &mut Vec<Kernel>) -> u32 {
-    let mut named = kernel.clone();
-    for number in 2.. {
-        match kernels.iter().position(|k| k.name == named.name) {
-            Some(i) if kernels[i] == named => return i as u32,
-            Some(_) => named.name = format!("{}_{number}", kernel.name).into(),
-            None => break,
+/// The kernels of a program so far.
+#[derive(Default)]
+struct Kernels {
+    list: Vec<Kernel>,
+    variants: Vec<Variant>,
+}
+
+impl Kernels {
+    /// The kernel of a row, with its variants.
+    fn add(&mut self, row: &Row) -> u32 {
+        let of = self.index(&row.kernel);
+        if !row.variants.is_empty() && self.variants.iter().all(|v| v.of != of) {
+            for (kernel, grid) in &row.variants {
+                let by = self.index(kernel);
+                self.variants.push(Variant { of, by, grid: *grid });
+            }
         }
+        of
     }
-    kernels.push(named);
-    kernels.len() as u32 - 1
+
+    /// The program's kernel that is this one. A name that is taken by another gets a number: names tell shapes, and two
+    /// kernels of one shape may still differ, in an epsilon for example.
+    fn index(&mut self, kernel: &Kernel) -> u32 {
+        let mut named = kernel.clone();
+        for number in 2.. {
+            match self.list.iter().position(|k| k.name == named.name) {
+                Some(i) if self.list[i] == named => return i as u32,
+                Some(_) => named.name = format!("{}_{number}", kernel.name).into(),
+                None => break,
+            }
+        }
+        self.list.push(named);
+        self.list.len() as u32 - 1
+    }
 }
 
 /// Roles of the decoder's buckets: the first with fewest rows decodes, the first with most takes the prompt.
@@ -316,11 +340,11 @@ mod tests {
             writes: 1,
             matrix: vec![].into(),
         };
-        let mut kernels = vec![];
+        let mut kernels = Kernels::default();
         let order: Vec<u32> =
-            ["1e-5", "1e-6", "1e-5", "1e-6", "2e-6"].map(|e| kernel_index(&kernel(e), &mut kernels)).into();
+            ["1e-5", "1e-6", "1e-5", "1e-6", "2e-6"].map(|e| kernels.index(&kernel(e))).into();
         assert_eq!(order, [0, 1, 0, 1, 2]);
-        let names: Vec<&str> = kernels.iter().map(|k| k.name.as_ref()).collect();
+        let names: Vec<&str> = kernels.list.iter().map(|k| k.name.as_ref()).collect();
         assert_eq!(names, ["norm", "norm_2", "norm_3"]);
     }
 }

@@ -61,5 +61,5 @@ fn call(name: String, args: Vec<Operand>, writes: u32, note: String) -> Call {
         writes,
         matrix: vec![].into(),
     };
-    Call { kernel, grid: [1; 3], args, note }
+    Call { kernel, grid: [1; 3], variants: Vec::new(), args, note }
 }

@@ -221,6 +221,7 @@ mod tests {
             name: "p".into(),
             plan_hash: "".into(),
             kernels: (0..3).map(kernel).collect(),
+            variants: vec![].into(),
             tensors: vec![].into(),
             states: vec![program::State { name: "s".into(), bytes: 64, shape: vec![16].into(), dtype: Elem::F32 }]
                 .into(),

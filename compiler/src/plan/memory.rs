@@ -142,7 +142,7 @@ mod tests {
             writes: 0,
             matrix: vec![].into(),
         };
-        Row { kernel, grid: [1; 3], args, note: "n".into(), phase: Phase::Body }
+        Row { kernel, grid: [1; 3], variants: vec![], args, note: "n".into(), phase: Phase::Body }
     }
 
     fn plan(rows: &[Row], buffers: &[u64]) -> Arena {

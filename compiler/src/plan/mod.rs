@@ -52,6 +52,8 @@ impl Select for Shaders {
 pub struct Call {
     pub kernel: Kernel,
     pub grid: [u32; 3],
+    /// Other kernels for the same arguments and results, with their grids.
+    pub variants: Vec<(Kernel, [u32; 3])>,
     /// In the order of the kernel's push constants. Which ones are written stands in `Kernel::writes`.
     pub args: Vec<Operand>,
     pub note: String,

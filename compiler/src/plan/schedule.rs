@@ -16,6 +16,7 @@ use std::collections::{HashMap, HashSet};
 pub struct Row {
     pub kernel: Kernel,
     pub grid: [u32; 3],
+    pub variants: Vec<(Kernel, [u32; 3])>,
     pub args: Vec<Access>,
     pub note: String,
     pub phase: Phase,
@@ -168,7 +169,8 @@ impl Build {
             }
             args.push(Access { slot, bytes, writes });
         }
-        self.out.rows.push(Row { kernel: call.kernel, grid: call.grid, args, note: call.note, phase });
+        let Call { kernel, grid, variants, note, .. } = call;
+        self.out.rows.push(Row { kernel, grid, variants, args, note, phase });
         Ok(())
     }
 
@@ -280,7 +282,7 @@ mod tests {
             writes: 0,
             matrix: vec![].into(),
         };
-        Row { kernel, grid: [1; 3], args, note: String::new(), phase: Phase::Body }
+        Row { kernel, grid: [1; 3], variants: vec![], args, note: String::new(), phase: Phase::Body }
     }
 
     #[test]

@@ -10,7 +10,7 @@ use onnxcast::plan::{self, BucketGraph, Kv, Lock, Request, Shaders, Storage};
 use onnxcast_runtime::array::{self, Data};
 use onnxcast_runtime::device::{Device, Options as DeviceOptions};
 use onnxcast_runtime::engine::{Engine, Options};
-use onnxcast_runtime::program::Kernel;
+use onnxcast_runtime::program::{Kernel, Program};
 use onnxcast_runtime::recorder::Code;
 use onnxcast_runtime::step::Step;
 use onnxcast_runtime::weights::WeightSource;
@@ -31,6 +31,11 @@ pub fn engine(graph: &Graph, storage: impl Into<Storage>) -> Engine {
 
 /// The same, with kernels of one row in the form of devices that are no CPU where `general`.
 pub fn engine_in(graph: &Graph, storage: impl Into<Storage>, general: bool) -> Engine {
+    engine_with(graph, storage, general, |_| {})
+}
+
+/// The same with a program that was changed.
+pub fn engine_with(graph: &Graph, storage: impl Into<Storage>, general: bool, change: impl Fn(&mut Program)) -> Engine {
     let storage = storage.into();
     let bucket = BucketGraph { name: "run".into(), file: "one".into(), rows: 1, decoder: false, graph: graph.clone() };
     let lock = Lock::default();
@@ -40,6 +45,7 @@ pub fn engine_in(graph: &Graph, storage: impl Into<Storage>, general: bool) -> E
     for kernel in plan.program.kernels.to_mut().iter_mut().filter(|k| general && has_two_forms(k)) {
         kernel.defines.to_mut().push(("CPU_FORM".into(), "0".into()));
     }
+    change(&mut plan.program);
     let code: Vec<Code> = plan.program.kernels.iter().map(crate::spirv::code).collect();
     let weights = plan.pool.iter().map(packed).collect();
     let options = Options { guard_bytes: 256, ..Options::default() };

@@ -65,6 +65,7 @@ fn run(body: &str, x: &[u32], count: u32, words: u32) -> Vec<u32> {
         name: "generator".into(),
         plan_hash: "0".into(),
         kernels: vec![kernel].into(),
+        variants: vec![].into(),
         tensors: vec![].into(),
         states: vec![].into(),
         buckets: vec![bucket].into(),

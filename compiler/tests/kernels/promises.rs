@@ -1,6 +1,6 @@
 //! What holds for all kernels: refusals give their reason, runs repeat bit for bit, the order of sums does not vary.
 
-use crate::device::{Arrays, engine_in, run_on};
+use crate::device::{Arrays, engine_in, engine_with, run_on};
 use crate::nodes::{self, Random, heads};
 use onnxcast::graph::eval::Array;
 use onnxcast::graph::{BinaryOp, DType, Graph, Mask, Norm, Op, Output, Rotary, Ty, UnaryOp};
@@ -90,6 +90,38 @@ fn inputs(graph: &Graph) -> Arrays {
             (value.name.clone(), array)
         })
         .collect()
+}
+
+#[test]
+fn variants_of_a_kernel_give_the_same_bits() {
+    let rms = Some(Norm::Rms { eps: 1e-5 });
+    let graphs = [
+        nodes::linear(1, 576, 65, None, None, true, true),
+        nodes::linear(1, 2048, 1700, rms, Some(UnaryOp::Silu), true, true),
+        nodes::gated(1, 896, 200, rms),
+        nodes::qkv(1, 512, heads(6, 2, 64), 32, Some(Rotary { rotary: 64, interleaved: false }), true),
+    ];
+    let mut seen = 0;
+    for graph in graphs {
+        for precision in [Precision::Fp32, Precision::Fp16] {
+            let all = inputs(&graph);
+            let mut own = engine_in(&graph, precision, true);
+            let variants = own.program().variants.to_vec();
+            let bits = |a: &Arrays| -> Vec<u32> { a["y0"].to_f32().iter().map(|x| x.to_bits()).collect() };
+            let first = bits(&run_on(&mut own, &graph, precision, &all));
+            for variant in variants {
+                let mut other = engine_with(&graph, precision, true, |program| {
+                    let dispatch = &mut program.buckets.to_mut()[0].blocks.to_mut()[0].dispatches.to_mut()[0];
+                    assert_eq!(dispatch.kernel, variant.of);
+                    (dispatch.kernel, dispatch.grid) = (variant.by, variant.grid);
+                });
+                let name = &other.program().kernels[variant.by as usize].name.clone();
+                assert_eq!(bits(&run_on(&mut other, &graph, precision, &all)), first, "{name}");
+                seen += 1;
+            }
+        }
+    }
+    assert!(seen >= 8, "{seen} variants");
 }
 
 #[test]

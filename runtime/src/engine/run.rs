@@ -6,9 +6,11 @@ use crate::commands::{Recorded, Scope, Tape};
 use crate::conveyor::Leg;
 use crate::error::{Error, Kind, Result};
 use crate::memory::Region;
+use crate::program::Bucket;
 use crate::recorder::{Addresses, Part, RecordOptions, RecordedLeg, Recorder, Recording};
 use crate::step::Step;
 use crate::submit::{self, Ticket};
+use crate::tuning::Tuning;
 use std::sync::Arc;
 
 impl Engine {
@@ -45,7 +47,7 @@ impl Engine {
     }
 
     /// Commands that set `Step`, token ids and their part of the history when the queue comes to them.
-    fn feed(&mut self, step: &Step, tokens: &[u32]) -> Result<Arc<Recorded>> {
+    pub(super) fn feed(&mut self, step: &Step, tokens: &[u32]) -> Result<Arc<Recorded>> {
         let mut tape = Tape::new(&self.device)?;
         tape.barrier(Scope::All, Scope::All);
         let ids = bytemuck::cast_slice(tokens);
@@ -85,6 +87,14 @@ impl Engine {
     }
 
     fn record(&self, index: u32, part: Part) -> Result<Recording> {
+        self.recorder(index, &self.tuning, |recorder, bucket, addresses| recorder.record(bucket, part, addresses))
+    }
+
+    /// Hands a bucket to what records it.
+    pub(super) fn recorder<F>(&self, index: u32, tuning: &Tuning, record: F) -> Result<Recording>
+    where
+        F: FnOnce(&Recorder, &Bucket, &Addresses) -> Result<Recording>,
+    {
         let bucket = self.bucket(index)?;
         let list = |regions: &[Region]| regions.iter().map(|r| self.address(r)).collect::<Vec<u64>>();
         let ports = &self.layout.ports[index as usize];
@@ -101,7 +111,7 @@ impl Engine {
             history: self.history.address(),
         };
         let Engine { device, program, pipelines, .. } = self;
-        Recorder { device, program, pipelines, options: self.options.record }.record(bucket, part, &addresses)
+        record(&Recorder { device, program, pipelines, tuning, options: self.options.record }, bucket, &addresses)
     }
 
     fn address(&self, region: &Region) -> u64 {

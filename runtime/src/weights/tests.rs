@@ -14,6 +14,7 @@ fn program(tensors: &[(&'static str, &[u8])]) -> Program {
         name: "toy".into(),
         plan_hash: "abcd".into(),
         kernels: vec![].into(),
+        variants: vec![].into(),
         tensors: tensors.iter().map(tensor).collect::<Vec<_>>().into(),
         states: vec![].into(),
         buckets: vec![].into(),

@@ -86,6 +86,7 @@ pub fn decoder(context: u32, chunk: u32) -> (Program, Vec<Code>) {
         name: "toy".into(),
         plan_hash: "00".into(),
         kernels: kernels.iter().map(|(k, _)| k.clone()).collect::<Vec<_>>().into(),
+        variants: vec![].into(),
         tensors: vec![].into(),
         states: vec![State {
             name: "cache".into(),

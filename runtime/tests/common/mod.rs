@@ -114,6 +114,7 @@ pub fn layered(n: u32) -> (Program, Vec<Code>, Vec<Vec<u8>>) {
         name: "layered".into(),
         plan_hash: "00".into(),
         kernels: vec![add, copy].into(),
+        variants: vec![].into(),
         tensors: (0..3).map(tensor).collect::<Vec<_>>().into(),
         states: vec![State { name: "sum".into(), bytes, shape: vec![n].into(), dtype: Elem::F32 }].into(),
         buckets: vec![bucket].into(),

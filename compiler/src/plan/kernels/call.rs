@@ -268,6 +268,6 @@ impl Builder {
             writes: self.writes,
             matrix: self.matrix.into(),
         };
-        Ok(Call { kernel, grid, args: self.args, note })
+        Ok(Call { kernel, grid, variants: Vec::new(), args: self.args, note })
     }
 }

@@ -9,6 +9,7 @@ use crate::error::Result;
 use crate::graph::operands::{self, Operands};
 use crate::graph::{Heads, Norm, Op, Rotary, UnaryOp};
 use crate::plan::{Call, Layout, Operand};
+use onnxcast_runtime::program::Kernel;
 use std::ops::RangeInclusive;
 
 /// First of the two scratch buffers of rows for an int8 cache; the matrix form has buffer 0.
@@ -17,6 +18,11 @@ const FRESH: u32 = 1;
 /// Threads of a tiled workgroup and units it covers.
 const TILE_LOCAL: usize = 64;
 const TILE_UNITS: usize = 16;
+
+/// Threads and shared memory of a mat-vec's workgroup.
+const MIN_LOCAL: usize = 32;
+const MAX_LOCAL: usize = 512;
+const SHARED_BYTES: usize = 16 << 10;
 
 /// How the threads of a mat-vec share its work.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -76,6 +82,24 @@ impl Split {
         Split { local: groups * slots, slots, units: groups * depth, walk: false }
     }
 
+    /// Twice and half as many units a workgroup, shared among threads in the same way, where that suits a device.
+    fn others(&self, chunk: usize) -> Vec<Split> {
+        let by = |twice: usize| {
+            let (local, units) = (self.local * twice / 2, self.units * twice / 2);
+            Split { local, units, ..*self }
+        };
+        let whole = |s: &Split| s.local.is_multiple_of(s.slots) && (s.units * s.slots).is_multiple_of(s.local.max(1));
+        let fits = |s: &Split| (MIN_LOCAL..=MAX_LOCAL).contains(&s.local) && s.shared_bytes(chunk) <= SHARED_BYTES;
+        let both = if self.local.is_multiple_of(2) && self.units.is_multiple_of(2) { vec![4, 1] } else { vec![4] };
+        both.into_iter().map(by).filter(|s| whole(s) && fits(s)).collect()
+    }
+
+    /// What the form of lib/matvec.glsl takes of shared memory, and a little more.
+    fn shared_bytes(&self, chunk: usize) -> usize {
+        let tiles = if self.walk { 2 } else { usize::from(chunk > 8) };
+        16 * self.units * self.slots + 4 * self.local + tiles * 4 * chunk * self.slots + 16 * self.units
+    }
+
     /// For rows of 4-bit codes, where there are enough of them: x is prepared once for the units of a workgroup, and a thread's next
     /// loads are under way while it multiplies.
     fn walking(units: usize, k: usize, chunk: usize) -> Option<Split> {
@@ -95,6 +119,8 @@ struct Shape {
     m: usize,
     k: usize,
     units: usize,
+    /// Weights that a thread loads at once.
+    chunk: usize,
     /// Rows of a thread in the tiled form; 0: mat-vec.
     thread_rows: usize,
     split: Split,
@@ -112,7 +138,8 @@ impl Shape {
             _ => 8,
         };
         let tile = if weights.layout != Layout::F32 { Tile::new(m, units, k) } else { None };
-        Shape { m, k, units, thread_rows, split: Split::new(units, k, weights.chunk()), tile }
+        let chunk = weights.chunk();
+        Shape { m, k, units, chunk, thread_rows, split: Split::new(units, k, chunk), tile }
     }
 
     fn define(&self, b: Builder) -> Builder {
@@ -126,7 +153,11 @@ impl Shape {
 
     /// The calls of a product whose other arguments are complete.
     fn calls(&self, cx: &Cx, b: Builder, folded: Option<Norm>, o: &Operands) -> Result<Vec<Call>> {
-        let Some(tile) = self.tile else { return Ok(vec![b.define("HALVES", 0).build(cx, self.grid())?]) };
+        let Some(tile) = self.tile else {
+            let call = b.define("HALVES", 0).build(cx, self.grid())?;
+            let variants = self.variants(&call.kernel, folded.is_some());
+            return Ok(vec![Call { variants, ..call }]);
+        };
         let halves = matrix::halves(cx, &tile, (self.m, self.k), folded, (o, live(cx, self.m)))?;
         let product = tile.define(b, self.m, self.k).build(cx, tile.grid(self.m, self.units))?;
         Ok(vec![halves, product])
@@ -137,6 +168,26 @@ impl Shape {
             return groups(self.units, self.split.units);
         }
         [self.units.div_ceil(TILE_UNITS) as u32, self.m.div_ceil(8 * self.thread_rows) as u32, 1]
+    }
+
+    /// The same mat-vec by larger and smaller workgroups. Threads share rows as before, so that sums are the same to the bit; where
+    /// chunks are wide, the threads of a whole workgroup share the sum of squares that a norm takes.
+    fn variants(&self, kernel: &Kernel, norm: bool) -> Vec<(Kernel, [u32; 3])> {
+        if self.thread_rows > 0 || (norm && self.chunk > 8) {
+            return Vec::new();
+        }
+        let of = |split: Split| {
+            let mut kernel = kernel.clone();
+            let values = [("LOCAL", split.local), ("UNITS", split.units)];
+            for (name, value) in kernel.defines.to_mut().iter_mut() {
+                if let Some((_, other)) = values.iter().find(|(of, _)| of == name) {
+                    *value = other.to_string().into();
+                }
+            }
+            kernel.name = format!("{}_by{}", kernel.name, split.units).into();
+            (kernel, groups(self.units, split.units))
+        };
+        self.split.others(self.chunk).into_iter().map(of).collect()
     }
 
     fn family(&self) -> &'static str {
@@ -355,6 +406,22 @@ mod tests {
         assert_eq!(split(2432, 896, 32), (112, 28, 4));
         assert_eq!(split(3, 8 * 331, 8), (128, 128, 1), "a prime above what a workgroup takes");
         assert_eq!(split(1, 3, 8), (48, 1, 48), "columns one by one");
+    }
+
+    #[test]
+    fn variants_share_rows_in_the_same_way() {
+        let others = |units, k, chunk| {
+            let split = Split::new(units, k, chunk);
+            let of = |s: Split| {
+                assert_eq!((s.slots, s.walk), (split.slots, split.walk));
+                assert_eq!(s.units * split.local, split.units * s.local, "threads work on as many units at once");
+                s.units
+            };
+            (split.units, split.others(chunk).into_iter().map(of).collect::<Vec<_>>())
+        };
+        assert_eq!(others(2432, 896, 8), (4, vec![8, 2]));
+        assert_eq!(others(224, 896, 8), (1, vec![2]));
+        assert_eq!(others(224, 4864, 8), (1, vec![]), "608 threads are too many");
     }
 
     #[test]

@@ -114,6 +114,8 @@ fn variants_of_a_kernel_give_the_same_bits() {
                     let dispatch = &mut program.buckets.to_mut()[0].blocks.to_mut()[0].dispatches.to_mut()[0];
                     assert_eq!(dispatch.kernel, variant.of);
                     (dispatch.kernel, dispatch.grid) = (variant.by, variant.grid);
+                    // It is a kernel of its own here.
+                    program.variants = vec![].into();
                 });
                 let name = &other.program().kernels[variant.by as usize].name.clone();
                 assert_eq!(bits(&run_on(&mut other, &graph, precision, &all)), first, "{name}");

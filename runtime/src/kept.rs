@@ -97,7 +97,6 @@ pub fn folder() -> Option<PathBuf> {
     base.map(|p| p.join("onnxcast"))
 }
 
-
 /// What must be the same for a file to be of use.
 fn identity(device: &Arc<Device>) -> [u8; HASH] {
     let p = device.physical_device().properties();

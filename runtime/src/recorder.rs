@@ -139,7 +139,12 @@ pub const SUBGROUP_SIZE_ID: u32 = 0;
 
 impl Pipelines {
     /// Of the kernels that `tuning` needs. `matrix` takes the forms for matrix units, where kernels have one.
-    pub fn new(device: &Device, program: &Program, code: &[Code], (matrix, tuning): (bool, &Tuning)) -> Result<Pipelines> {
+    pub fn new(
+        device: &Device,
+        program: &Program,
+        code: &[Code],
+        (matrix, tuning): (bool, &Tuning),
+    ) -> Result<Pipelines> {
         if code.len() != program.kernels.len() {
             let what = format!("{} kernels and {} SPIR-V modules", program.kernels.len(), code.len());
             return Err(Error::new(Kind::Program, what));

@@ -341,8 +341,7 @@ mod tests {
             matrix: vec![].into(),
         };
         let mut kernels = Kernels::default();
-        let order: Vec<u32> =
-            ["1e-5", "1e-6", "1e-5", "1e-6", "2e-6"].map(|e| kernels.index(&kernel(e))).into();
+        let order: Vec<u32> = ["1e-5", "1e-6", "1e-5", "1e-6", "2e-6"].map(|e| kernels.index(&kernel(e))).into();
         assert_eq!(order, [0, 1, 0, 1, 2]);
         let names: Vec<&str> = kernels.list.iter().map(|k| k.name.as_ref()).collect();
         assert_eq!(names, ["norm", "norm_2", "norm_3"]);

@@ -30,7 +30,10 @@ impl Engine {
     pub(super) fn tune(&mut self) -> Result<()> {
         let Some(kept) = self.device.inner.kept.as_ref().map(|k| k.choices()) else { return Ok(()) };
         let open = self.tuning.open().to_vec();
-        if open.is_empty() || self.device.limits().tick_ns == 0.0 || self.holding.residency.homes.iter().any(|home| *home != Home::Resident) {
+        if open.is_empty()
+            || self.device.limits().tick_ns == 0.0
+            || self.holding.residency.homes.iter().any(|home| *home != Home::Resident)
+        {
             return Ok(());
         }
         let (begun, mut found) = (Instant::now(), Choices::default());
@@ -89,7 +92,8 @@ impl Engine {
     fn time(&mut self, bucket: u32, uses: &[Place], form: &Variant) -> Result<f64> {
         let mut tuning = Tuning::default();
         tuning.choose(form);
-        let made = self.recorder(bucket, &tuning, |recorder, bucket, addresses| recorder.repeat(bucket, uses, addresses))?;
+        let made =
+            self.recorder(bucket, &tuning, |recorder, bucket, addresses| recorder.repeat(bucket, uses, addresses))?;
         let commands: Vec<_> = made.legs.iter().map(|leg| leg.commands.clone()).collect();
         self.submit(&commands)?.wait()?;
         Ok(made.ends_ns(&self.device)?.last().copied().unwrap_or(f64::INFINITY))

@@ -34,14 +34,14 @@ pub fn compile(job: &Job, say: &mut dyn FnMut(&str)) -> Result<Compiled> {
     let imported = import(job)?; // ONNX -> one graph a bucket; every shape a number; graph::verify
     say("passes");
     let (mut fused, _log) = fuse(imported)?; // rewrites in the order of passes::ORDER; graph::verify after each
-    own_sampler(job, &mut fused)?; // where a package draws in a way of its own, that graph follows the logits
+    own_policies(job, &mut fused)?; // where a package draws or ends in a way of its own, those graphs follow the logits
     finish(job, fused, say)
 }
 
-/// A sampler that no kernel of ours stands for goes behind the logits, compiled as it is.
-pub fn own_sampler(job: &Job, fused: &mut [BucketGraph]) -> Result<()> {
-    let Some(workflow::Drawer::Own(own)) = job.workflow.as_ref().map(|w| &w.sampler) else { return Ok(()) };
-    fused.iter_mut().filter(|b| b.decoder).try_for_each(|b| workflow::attach(own, &mut b.graph))
+/// Policies that no kernel of ours stands for go behind the logits, compiled as they are.
+pub fn own_policies(job: &Job, fused: &mut [BucketGraph]) -> Result<()> {
+    let Some(tail) = job.workflow.as_ref().and_then(|w| w.tail.as_ref()) else { return Ok(()) };
+    fused.iter_mut().filter(|b| b.decoder).try_for_each(|b| workflow::attach(tail, &mut b.graph))
 }
 
 /// The stages after the passes, also for graphs that come out of a pool.

@@ -9,7 +9,7 @@ use crate::profile::Timing;
 use crate::program::{Decoder, Phase, Pictures, Port};
 use crate::recorder::Part;
 use crate::sampling::Sampling;
-use crate::step::{Done, MAX_STOPS, RING, Step};
+use crate::step::{Done, MAX_STOPS, RING, RING_ENDS, Step};
 use crate::submit::Ticket;
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -301,12 +301,13 @@ impl Session {
         let Some(answer) = &mut self.answer else { return Ok(()) };
         let Some((ticket, steps)) = answer.under_way.pop_front() else { return Ok(()) };
         ticket.wait()?;
-        for token in self.engine.ring_range(answer.produced, steps)? {
+        for entry in self.engine.ring_range(answer.produced, steps)? {
+            let token = entry & !RING_ENDS;
             self.cached.push(answer.last);
             answer.last = token;
             answer.produced += 1;
             tokens.push(token);
-            answer.done = ended(&self.stops, token, answer.produced, answer.limit, self.cached.len(), &self.decoder);
+            answer.done = ended(&self.stops, entry, answer.produced, answer.limit, self.cached.len(), &self.decoder);
             if answer.done.is_some() {
                 break;
             }
@@ -332,9 +333,9 @@ impl Session {
     }
 }
 
-/// Why an answer ends with `token`, if it does.
-fn ended(stops: &[u32], token: u32, produced: u32, limit: u32, rows: usize, decoder: &Decoder) -> Option<Done> {
-    if stops.contains(&token) {
+/// Why an answer ends with the token of this entry of the ring, if it does.
+fn ended(stops: &[u32], entry: u32, produced: u32, limit: u32, rows: usize, decoder: &Decoder) -> Option<Done> {
+    if entry & RING_ENDS != 0 || stops.contains(&entry) {
         Some(Done::Stop)
     } else if produced >= limit {
         Some(Done::Limit)
@@ -354,7 +355,8 @@ impl Generator for Session {
         self.answer = None;
         self.check(ids)?;
         self.prefill(ids, limit.max(1))?;
-        let first = self.engine.ring(0)?;
+        let entry = self.engine.ring(0)?;
+        let first = entry & !RING_ENDS;
         self.answer = Some(Answer {
             limit,
             produced: 1,
@@ -362,7 +364,7 @@ impl Generator for Session {
             planned: 1,
             under_way: VecDeque::new(),
             waiting: (limit > 0).then_some(first),
-            done: ended(&self.stops, first, 1, limit, self.cached.len(), &self.decoder),
+            done: ended(&self.stops, entry, 1, limit, self.cached.len(), &self.decoder),
         });
         Ok(())
     }

@@ -12,12 +12,16 @@ pub const MAX_STOPS: usize = 16;
 /// Entries of the token ring; a power of two, more than any submission produces.
 pub const RING: u32 = 1024;
 
+/// Marks the entry of a token with which a policy of the package's own ended the answer; the rest of it is the token.
+pub const RING_ENDS: u32 = 1 << 31;
+
 /// Position and token state that kernels read, so that command buffers are recorded once.
 ///
 /// Protocol. Before a run the host sets all fields, `Tokens[0..rows]` and `History[pos..pos + rows]`. The last dispatch of a sampler
 /// chooses token `t` and, when `done` was 0: `pos += rows`, `rows = 1`, `Tokens[0] = t`, `History[pos] = t` where there is such a
 /// row, `ring[produced % RING] = t`, `produced += 1`; then, first match: `t` among the stops gives `Stop`, `produced == limit` gives
-/// `Limit`, `pos == context` gives `Context`. While `done` is set, nothing above changes and no state is written, so that replays
+/// `Limit`, `pos == context` gives `Context`. Where a policy of the package's own decides about the end, it follows the sampler: to end the
+/// answer it adds `RING_ENDS` to the token's entry and gives `Stop`. While `done` is set, nothing above changes and no state is written, so that replays
 /// under way do no harm: `pos` may be the cache's end.
 #[repr(C)]
 #[derive(Clone, Copy, PartialEq, Debug, Pod, Zeroable)]

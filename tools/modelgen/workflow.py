@@ -245,6 +245,68 @@ RUNNER_UP = """runner_up (float[batch, vocabulary] logits, int64[batch] counter)
         next_counter = Add (counter, one) }"""
 
 
+# ends at a second even token in a row, at a sum of tokens, or two tokens before the limit
+ENDING = """ending (int64[batch] tokens, int64[batch] before, int64[batch] total, int64[1] iteration, int64[batch] max_iterations,
+         bool[batch] active)
+        => (bool[batch] done, bool[batch] next_active, bool[1] continue, int64[batch] kept) {
+        zero = Constant <value_int = 0> ()
+        couple = Constant <value_int = 2> ()
+        three = Constant <value_int = 3> ()
+        most = Constant <value_int = 1500> ()
+        odd = Mod (tokens, couple)
+        even = Equal (odd, zero)
+        odd_before = Mod (before, couple)
+        even_before = Equal (odd_before, zero)
+        pair = And (even, even_before)
+        sum = Add (total, tokens)
+        long = GreaterOrEqual (sum, most)
+        next = Add (iteration, three)
+        spent = GreaterOrEqual (next, max_iterations)
+        one_of = Or (pair, long)
+        ended = Or (one_of, spent)
+        going = Not (ended)
+        next_active = And (active, going)
+        done = Not (next_active)
+        rows = Cast <to = 7> (next_active)
+        best = ReduceMax <keepdims = 1> (rows)
+        continue = Greater (best, zero)
+        kept = Identity (tokens) }"""
+
+
+def processors(vocab: int) -> dict:
+    """Policies between logits and sampler: scale and bias of the last row, and what every token so far costs."""
+    bias = ", ".join(str(-10000.0 if i % 5 == 3 else round((i * 7 % 11) * 0.06, 2)) for i in range(vocab))
+    return {
+        "scaled_logits": f"""scaled_logits (float[batch, sequence, {vocab}] logits) => (float[batch, {vocab}] last_logits)
+        <float[{vocab}] bias = {{{bias}}}> {{
+        last = Constant <value_int = -1> ()
+        scale = Constant <value_float = 0.75> ()
+        row = Gather <axis = 1> (logits, last)
+        scaled = Mul (row, scale)
+        last_logits = Add (scaled, bias) }}""",
+        "count_initializer": f"""count_initializer (bool[batch] active) => (float[batch, {vocab}] counts) {{
+        axis = Constant <value_ints = [1]> ()
+        zeros = Constant <value = float[1, {vocab}] {{{", ".join(["0"] * vocab)}}}> ()
+        flags = Cast <to = 1> (active)
+        column = Unsqueeze (flags, axis)
+        counts = Mul (column, zeros) }}""",
+        "count_penalty": f"""count_penalty (float[batch, {vocab}] logits, float[batch, {vocab}] counts) => (float[batch, {vocab}] processed) {{
+        cost = Constant <value_float = 0.4> ()
+        costs = Mul (counts, cost)
+        processed = Sub (logits, costs) }}""",
+        "count_update": f"""count_update (float[batch, {vocab}] counts, int64[batch] token) => (float[batch, {vocab}] next) {{
+        axis = Constant <value_ints = [1]> ()
+        zero = Constant <value_int = 0> ()
+        one = Constant <value_int = 1> ()
+        size = Constant <value_int = {vocab}> ()
+        ids = Range (zero, size, one)
+        column = Unsqueeze (token, axis)
+        same = Equal (ids, column)
+        marks = Cast <to = 1> (same)
+        next = Add (counts, marks) }}""",
+    }
+
+
 def ports(model: onnx.ModelProto) -> dict:
     def contract(v):
         t = v.type.tensor_type
@@ -516,6 +578,8 @@ def build(model_path: str, out: str, eos: int, max_context: int) -> None:
     graphs["fixed/decoder_state_initializer"] = parser.parse_model(HEAD + initializer(caches, True))
     graphs["runner_up"] = parser.parse_model(HEAD + RUNNER_UP)
     graphs["token_sampler"] = token_sampler()
+    given = {"ending": ENDING, **processors(vocab)}
+    graphs |= {name: parser.parse_model(HEAD + text) for name, text in given.items()}
     for name in ("generated_length_update", "cache_length_update"):
         graphs[name] = graphs["length_update"]
     del graphs["length_update"]
@@ -524,7 +588,7 @@ def build(model_path: str, out: str, eos: int, max_context: int) -> None:
         onnx.checker.check_model(graph, full_check=True)
         with open(os.path.join(out, "policies", f"{name}.onnx"), "wb") as f:
             f.write(graph.SerializeToString(deterministic=True))
-        if "/" not in name and name != "runner_up":
+        if "/" not in name and name not in ("runner_up", *given):
             models[name] = (f"policies/{name}.onnx", graph)
     meta = metadata(models, caches, eos, max_context, vocab)
     text = dump(meta)
@@ -534,7 +598,14 @@ def build(model_path: str, out: str, eos: int, max_context: int) -> None:
     own = with_runner_up(metadata(models, caches, eos, max_context, vocab), graphs["runner_up"])
     with open(os.path.join(out, "runner_up.yaml"), "w") as f:
         f.write(dump(own))
-    golden(meta, own, model_path, out)
+    new = lambda: metadata(models, caches, eos, max_context, vocab)
+    drawn = lambda: with_runner_up(new(), graphs["runner_up"])
+    others = {"ending": with_ending(new(), graphs), "processed": with_processors(new(), graphs, vocab),
+              "all_own": with_ending(with_processors(drawn(), graphs, vocab), graphs)}
+    for name, other in others.items():
+        with open(os.path.join(out, f"{name}.yaml"), "w") as f:
+            f.write(dump(other))
+    golden(meta, own, others, model_path, out)
 
 
 def with_runner_up(meta: dict, graph: onnx.ModelProto) -> dict:
@@ -550,7 +621,51 @@ def with_runner_up(meta: dict, graph: onnx.ModelProto) -> dict:
     return meta
 
 
-def golden(meta: dict, own: dict, model_path: str, out: str) -> None:
+def component(name: str, graphs: dict) -> dict:
+    return {"implementation": {"kind": "onnx", "artifact": f"policies/{name}.onnx"}, "ports": ports(graphs[name])}
+
+
+def cell(meta: dict, name: str, contract: dict, initializer: str, following: str) -> None:
+    """One more value that is carried from step to step."""
+    workflow = meta["pipeline"]["workflow"]
+    workflow["state"][name] = {"contract": contract, "scope": "invocation", "initializer": initializer,
+                               "recurrence": {"kind": "invariant"}}
+    workflow["steps"][0]["carried"].append({"cell": name, "next": following})
+
+
+def with_ending(meta: dict, graphs: dict) -> dict:
+    """The same package with a termination policy of its own, which holds a token and a sum."""
+    workflow = meta["pipeline"]["workflow"]
+    workflow["components"]["termination"] = component("ending", graphs)
+    steps = workflow["steps"][0]["steps"]
+    (at,) = [i for i, s in enumerate(steps) if s.get("component") == "termination"]
+    steps[at]["inputs"] = {"tokens": "sample.body", "before": "before", "total": "total", "iteration": "loop.iteration",
+                           "max_iterations": "termination.max_iterations", "active": "active"}
+    steps[at]["outputs"]["kept"] = "before.next"
+    sum_ = {"left": "total", "right": "sample.body", "active": "active", "done": "done"}
+    steps.insert(at + 1, invoke("generated_length_update", sum_, {"total": "total.next"}))
+    cell(meta, "before", row("int64"), "package.one_token", "before.next")
+    cell(meta, "total", row("int64"), "package.zero_batch", "total.next")
+    return meta
+
+
+def with_processors(meta: dict, graphs: dict, vocab: int) -> dict:
+    """The same package with policies between logits and sampler, one of which holds a count of every token."""
+    workflow = meta["pipeline"]["workflow"]
+    workflow["components"]["last_token_logits"] = component("scaled_logits", graphs)
+    for name in ("count_initializer", "count_penalty", "count_update"):
+        workflow["components"][name] = component(name, graphs)
+    loop = workflow["steps"][0]
+    loop["setup"].append(invoke("count_initializer", {"active": "package.active"}, {"counts": "counts.first"}))
+    penalty = invoke("count_penalty", {"logits": "logits", "counts": "counts"}, {"processed": "sample.logits"})
+    loop["steps"][0]["inputs"]["logits"] = "sample.logits"
+    loop["steps"].insert(0, penalty)
+    loop["steps"].insert(2, invoke("count_update", {"counts": "counts", "token": "sample.body"}, {"next": "counts.next"}))
+    cell(meta, "counts", row("float32", 2, vocab), "counts.first", "counts.next")
+    return meta
+
+
+def golden(meta: dict, own: dict, others: dict, model_path: str, out: str) -> None:
     import tempfile
     import shutil
     with tempfile.TemporaryDirectory() as folder:
@@ -569,6 +684,13 @@ def golden(meta: dict, own: dict, model_path: str, out: str) -> None:
         given = {"request.input_ids": [REQUESTS[0]["prompt"]], "request.max_iterations": [24], "request.eos_ids": [[stop]]}
         cases.append({**REQUESTS[0], "stop": stop, "tokens": literal.run(given)})
         own = Literal(own, folder).run({"request.input_ids": [REQUESTS[0]["prompt"]], "request.max_iterations": [24]})
+        answers = {}
+        for name, other in others.items():
+            literal, answers[name] = Literal(other, folder), []
+            for r in [*REQUESTS, {**REQUESTS[0], "max": 9}]:
+                given = {"request.input_ids": [r["prompt"]], "request.max_iterations": [r["max"]]}
+                given |= {f"request.{n}": r[n] for n in ("temperature", "top_k", "top_p", "min_p", "seed") if n in r}
+                answers[name].append({**r, "tokens": literal.run(given)})
     with open(os.path.join(out, "golden.json"), "w") as f:
-        json.dump({"cases": cases, "runner_up": own}, f, indent=1)
+        json.dump({"cases": cases, "runner_up": own, **answers}, f, indent=1)
         f.write("\n")

@@ -15,7 +15,7 @@ pub mod quant;
 mod tensor;
 mod text;
 mod verify;
-mod words;
+pub mod words;
 
 pub use caches::{growing_caches, is_buffer, written};
 pub use dtype::DType;
@@ -25,7 +25,7 @@ pub use op::{BinaryOp, Heads, Mask, Norm, Op, PadMode, ReduceOp, Rotary, Scatter
 pub use tensor::{Data, Tensor, digest};
 pub use text::{parse, print};
 pub use verify::verify;
-pub use words::{COUNTER, POS, ROWS, is_counter, step_word};
+pub use words::{Own, POS, ROWS, own_input, own_output, step_word};
 
 use crate::error::Result;
 use std::collections::HashMap;

@@ -154,6 +154,10 @@ impl Place {
 
     /// Ids that end an answer: by the file that names them, or one by one where no other reader would find them.
     fn write_stops(&self, generation: &Generation, out: &mut String) {
+        if self.workflow.as_ref().is_some_and(|w| w.ending.is_some()) {
+            *out += "stops = []  # a policy of the package ends answers in its own way\n";
+            return;
+        }
         // Where the application gives the ids, it is genai_config.json that says which.
         let own = self.workflow.as_ref().map(|w| &w.stops).filter(|_| self.genai.is_none() || generation.eos.is_none());
         if let Some(stops) = own {

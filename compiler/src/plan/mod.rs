@@ -9,6 +9,7 @@ pub mod fake;
 pub mod hazard;
 pub mod kernels;
 mod memory;
+mod own;
 mod places;
 mod roll;
 mod schedule;

@@ -3,7 +3,7 @@
 
 use super::Kv;
 use crate::error::{Error, Result};
-use crate::graph::{DType, Graph, Op, PICTURES, ValueId, is_counter, step_word};
+use crate::graph::{self, DType, Graph, Op, PICTURES, ValueId, own_input, own_output, step_word};
 use onnxcast_runtime::program::{Arg, Elem, Port, State};
 
 /// The memory behind a value.
@@ -81,6 +81,11 @@ pub fn assign(graph: &Graph, decoder: bool, kv: Kv, states: &mut Vec<State>) -> 
     let (mut inputs, mut outputs) = (vec![], vec![]);
     if decoder {
         decoder_ports(graph, &roots, &mut fixed)?;
+        for &v in &graph.inputs {
+            if let Some(graph::Own::Held(_)) = own_input(graph.value(v)) {
+                fixed[v.0 as usize] = Some(Arg::State(held(graph, v, states)?));
+            }
+        }
     } else {
         for &v in &graph.inputs {
             if is_picture_row(graph, v) {
@@ -117,8 +122,8 @@ pub fn assign(graph: &Graph, decoder: bool, kv: Kv, states: &mut Vec<State>) -> 
 fn decoder_ports(graph: &Graph, roots: &[ValueId], fixed: &mut [Option<Arg>]) -> Result<()> {
     for &v in &graph.inputs {
         let value = graph.value(v);
-        // Filled by the sampler's first kernel, in the arena.
-        if is_counter(value) {
+        // Filled before the head, in the arena or a state.
+        if own_input(value).is_some() {
             continue;
         }
         let arg = match value.ty.dtype {
@@ -133,9 +138,10 @@ fn decoder_ports(graph: &Graph, roots: &[ValueId], fixed: &mut [Option<Arg>]) ->
         };
         fixed[v.0 as usize] = Some(arg);
     }
-    let ([logits] | [logits, _]) = graph.outputs.as_slice() else {
-        let names: Vec<_> = graph.outputs.iter().map(|o| o.name.as_str()).collect();
-        return Err(Error::new("plan", format!("a decoder gives logits alone, this graph gives {}", names.join(", "))));
+    let others: Vec<&str> = graph.outputs.iter().skip(1).map(|o| o.name.as_str()).collect();
+    let (Some(logits), true) = (graph.outputs.first(), others.iter().all(|name| own_output(name))) else {
+        let what = format!("a decoder gives logits alone, this graph gives {} besides", others.join(", "));
+        return Err(Error::new("plan", what));
     };
     fixed[roots[logits.value.0 as usize].0 as usize] = Some(Arg::Logits);
     Ok(())
@@ -176,7 +182,16 @@ fn numpy(dtype: DType) -> &'static str {
     }
 }
 
-/// The index of a cache among the program's states; buckets share them by name.
+/// The index of a state that policies hold.
+fn held(graph: &Graph, input: ValueId, states: &mut Vec<State>) -> Result<u32> {
+    let value = graph.value(input);
+    let shape = value.ty.shape.iter().map(|&d| d as u32).collect();
+    let new =
+        State { name: value.name.clone().into(), bytes: bytes(graph, input), shape, dtype: elem(value.ty.dtype) };
+    shared(new, states)
+}
+
+/// The index of a cache among the program's states.
 fn state(graph: &Graph, input: ValueId, kv: Kv, states: &mut Vec<State>) -> Result<u32> {
     let value = graph.value(input);
     let (elements, width) = (value.ty.elements() as u64, value.ty.shape.last().copied().unwrap_or(1).max(1) as u64);
@@ -193,11 +208,16 @@ fn state(graph: &Graph, input: ValueId, kv: Kv, states: &mut Vec<State>) -> Resu
         shape: value.ty.shape.iter().map(|&d| d as u32).collect(),
         dtype,
     };
+    shared(new, states)
+}
+
+/// Buckets share states by name.
+fn shared(new: State, states: &mut Vec<State>) -> Result<u32> {
     match states.iter().position(|s| s.name == new.name) {
         Some(i) if states[i] == new => Ok(i as u32),
         Some(i) => {
-            let what = format!("buckets disagree on this cache: {:?} and {:?}", states[i].shape, new.shape);
-            Err(Error::new("plan", what).at(value.name.clone()))
+            let what = format!("buckets disagree on this state: {:?} and {:?}", states[i].shape, new.shape);
+            Err(Error::new("plan", what).at(new.name.to_string()))
         }
         None => {
             states.push(new);

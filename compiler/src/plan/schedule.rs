@@ -2,12 +2,13 @@
 //! barrier stands before a row only if something since the last barrier needs it.
 
 use super::kernels;
+use super::own::Own;
 use super::places::{Place, Places, bytes};
 use super::weights::Pool;
 use super::{Call, Layout, Operand, Part, Select, Storage};
 use crate::bucket::Scope;
 use crate::error::{Error, Result};
-use crate::graph::{Graph, Node, Op, ValueId, is_counter};
+use crate::graph::{Graph, Node, Op, ValueId};
 use onnxcast_runtime::program::{Arg, Elem, Kernel, Phase, State};
 use std::collections::{HashMap, HashSet};
 
@@ -56,15 +57,21 @@ pub struct Context<'a, 'b> {
     pub pool: &'a mut Pool<'b>,
 }
 
-/// Asks for the calls of every node, body first, then the head and, for a decoder, the two samplers.
+/// Asks for the calls of every node, body first, then the head and, for a decoder, the two samplers, or policies in their place.
 pub fn rows(cx: &mut Context, decoder: bool) -> Result<Schedule> {
     let mut build = Build { out: Schedule::default(), owners: HashMap::new(), scratch: HashMap::new() };
-    let head = if decoder { head(cx.graph) } else { HashSet::new() };
-    let own = if decoder { own(cx.graph) } else { HashSet::new() };
+    let own = if decoder { Own::of(cx.graph) } else { Own::default() };
+    let head = if decoder { head(cx.graph, &own) } else { HashSet::new() };
+    let behind = if decoder { behind(cx.graph) } else { HashSet::new() };
     for phase in [Phase::Body, Phase::Head] {
+        if phase == Phase::Head {
+            for call in own.begin(cx.graph)? {
+                build.push(cx, call, phase)?;
+            }
+        }
         for (i, node) in cx.graph.nodes.iter().enumerate() {
             let empty = node.outputs.iter().all(|&o| cx.graph.ty(o).elements() == 0);
-            let here = !own.contains(&i) && head.contains(&i) == (phase == Phase::Head);
+            let here = !behind.contains(&i) && head.contains(&i) == (phase == Phase::Head);
             if !here || empty || matches!(node.op, Op::Reshape { .. }) {
                 continue;
             }
@@ -73,24 +80,21 @@ pub fn rows(cx: &mut Context, decoder: bool) -> Result<Schedule> {
     }
     if decoder {
         let vocab = cx.graph.shape(cx.graph.outputs[0].value).last().copied().unwrap_or(0);
-        if let Some(token) = cx.graph.outputs.get(1) {
-            build.own_sampler(cx, &own, vocab, token.value)?;
-            return Ok(build.out);
-        }
-        for sampler in [Phase::Greedy, Phase::Drawn] {
-            build.scratch.clear();
-            for call in cx.select.sample(vocab, sampler)? {
-                build.push(cx, call, sampler)?;
-            }
+        // A sampler of the package's own stands where the greedy one would, and there is no other.
+        let samplers: &[Phase] = if own.token.is_some() { &[Phase::Greedy] } else { &[Phase::Greedy, Phase::Drawn] };
+        for &sampler in samplers {
+            build.sampler(cx, &own, sampler, vocab)?;
+            build.policies(cx, &own, sampler, &behind)?;
+            build.end(cx, &own, sampler, vocab)?;
         }
     }
     Ok(build.out)
 }
 
 /// Nodes that only the last chunk of a prompt needs: those after `LastRow`, or, where there is none, the one that makes logits.
-fn head(graph: &Graph) -> HashSet<usize> {
+fn head(graph: &Graph, own: &Own) -> HashSet<usize> {
     let logits = graph.outputs.first().map(|o| o.value);
-    let mut values: HashSet<ValueId> = HashSet::new();
+    let mut values: HashSet<ValueId> = own.inputs();
     let mut nodes = HashSet::new();
     for (i, node) in graph.nodes.iter().enumerate() {
         let starts = matches!(node.op, Op::LastRow) || node.outputs.iter().any(|&o| Some(o) == logits);
@@ -102,19 +106,19 @@ fn head(graph: &Graph) -> HashSet<usize> {
     nodes
 }
 
-/// Nodes that neither logits nor caches need: those of a sampler of the model's own.
-fn own(graph: &Graph) -> HashSet<usize> {
+/// Nodes that neither logits nor caches need: those of policies behind them.
+fn behind(graph: &Graph) -> HashSet<usize> {
     let ends = graph.outputs.iter().take(1).map(|o| o.value).chain(graph.states.iter().map(|s| s.output));
     let mut needed: HashSet<ValueId> = ends.collect();
-    let mut own = HashSet::new();
+    let mut behind = HashSet::new();
     for (i, node) in graph.nodes.iter().enumerate().rev() {
         if node.outputs.iter().any(|v| needed.contains(v)) {
             needed.extend(node.inputs.iter().flatten());
         } else {
-            own.insert(i);
+            behind.insert(i);
         }
     }
-    own
+    behind
 }
 
 struct Build {
@@ -136,19 +140,37 @@ impl Build {
         Ok(())
     }
 
-    /// The model's own sampler stands where the greedy one would, and there is no other.
-    fn own_sampler(&mut self, cx: &mut Context, own: &HashSet<usize>, vocab: usize, token: ValueId) -> Result<()> {
-        let graph = cx.graph;
-        if let Some(counter) = graph.inputs.iter().find(|v| is_counter(graph.value(**v))) {
-            self.push(cx, kernels::counter(*counter)?, Phase::Greedy)?;
-        }
-        for (i, node) in graph.nodes.iter().enumerate() {
-            if own.contains(&i) && !matches!(node.op, Op::Reshape { .. }) {
-                self.node(cx, node, Phase::Greedy)?;
+    /// The calls of our sampler, and the token for policies behind it.
+    fn sampler(&mut self, cx: &mut Context, own: &Own, phase: Phase, vocab: usize) -> Result<()> {
+        self.scratch.clear();
+        if own.token.is_none() {
+            for call in cx.select.sample(vocab, phase)? {
+                self.push(cx, call, phase)?;
             }
         }
+        own.drawn.map_or(Ok(()), |v| self.push(cx, kernels::drawn(v)?, phase))
+    }
+
+    /// The nodes behind the logits.
+    fn policies(&mut self, cx: &mut Context, own: &Own, phase: Phase, behind: &HashSet<usize>) -> Result<()> {
+        if *own == Own::default() && cx.graph.outputs.len() == 1 {
+            return Ok(());
+        }
+        for (i, node) in cx.graph.nodes.iter().enumerate() {
+            if behind.contains(&i) && !matches!(node.op, Op::Reshape { .. }) {
+                self.node(cx, node, phase)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The token of a sampler of the package's own, whether there is another step, and what the next finds.
+    fn end(&mut self, cx: &mut Context, own: &Own, phase: Phase, vocab: usize) -> Result<()> {
         self.scratch.clear();
-        self.push(cx, kernels::take_token(token, vocab)?, Phase::Greedy)
+        if let Some(token) = own.token {
+            self.push(cx, kernels::take_token(token, vocab)?, phase)?;
+        }
+        own.end(cx.graph)?.into_iter().try_for_each(|call| self.push(cx, call, phase))
     }
 
     fn push(&mut self, cx: &mut Context, call: Call, phase: Phase) -> Result<()> {

@@ -2,11 +2,13 @@
 //! Promise: one error names the file and the key; nothing that was understood is left out, and what was left out is listed.
 //!
 //! The stages, in order: `yaml` reads text as a tree, `read` makes it types (`schema`), `check` holds the names and types in it against
-//! each other. `recognise` finds our token loop in it and has `probe` (`run` over `graphs`) and `sampler` (`draw`) show that it is; `hold`
-//! compares what it says of the decoder with the graph.
+//! each other. `recognise` finds our token loop in it and has `probe` (`run` over `graphs`) and `sampler` (`draw`) show that it is; `given`
+//! says which policies no kernel stands for, `tail` cuts those out, and `own` puts them behind the decoder's logits; `hold` compares what
+//! is said of the decoder with its graph.
 
 mod check;
 pub mod draw;
+mod given;
 mod graphs;
 mod hold;
 mod own;
@@ -16,14 +18,16 @@ mod recognise;
 mod run;
 mod sampler;
 pub mod schema;
+mod tail;
 mod yaml;
 
 pub use graphs::Graphs;
 pub use hold::hold;
 pub use own::attach;
-pub use recognise::{Cache, Drawer, Own, Ports, Understood, understand};
+pub use recognise::{Cache, Drawer, Ports, Understood, understand};
 pub use run::{Invoker, Run, run};
 pub use sampler::{Agreement, NEAR, compare};
+pub use tail::{Call, Feed, Held, Tail};
 
 use crate::error::{Error, Result};
 use schema::Document;

@@ -1,144 +1,244 @@
-//! A sampler of the package's own behind a decoder's logits. In: the sampler's graph, a fused decoder. Out: the decoder with a second
-//! output, `token`, and an input `counter` where the sampler counts its draws. Promise: the graph is compiled as it is; what a device
+//! Policies of the package's own around a decoder's logits. In: the policies, cut out of the workflow, and a fused decoder. Out: the
+//! decoder with them behind its logits, under the names of graph/words.rs. Promise: the graphs are compiled as they are; what a device
 //! cannot hold is refused with the policy, the node and the reason.
 
-use super::recognise::Own;
+use super::tail::{Call, Feed, Tail};
 use crate::error::{Error, Result};
-use crate::graph::eval::{Array, Values};
-use crate::graph::{BinaryOp, COUNTER, DType, Def, Graph, Node, Op, Output, Ty, ValueId, verify};
-use crate::import::{self, Bindings, Options};
+use crate::graph::eval::Array;
+use crate::graph::words::{COUNTER, DRAWN, FIRST, GOES_ON, HELD, LIMIT, NEXT, TOKEN};
+use crate::graph::{DType, Def, Graph, Node, Op, Output, Ty, ValueId, verify};
+use crate::import::{self, Bindings, Options, Port};
 use crate::passes::{self, Log};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
-/// Adds the sampler to a decoder's fused graph.
-pub fn attach(own: &Own, graph: &mut Graph) -> Result<()> {
-    let place = |e: Error| Error {
-        place: Some(format!("policy '{}', {}", own.component.name, e.place.unwrap_or_default())),
-        ..e
-    };
+/// Adds the policies to a decoder's fused graph.
+pub fn attach(tail: &Tail, graph: &mut Graph) -> Result<()> {
     let [logits] = graph.outputs.as_slice() else {
-        return Err(refuse(own, "the decoder gives more than logits"));
+        return Err(Error::new("workflow", "the decoder gives more than logits, and policies follow those"));
     };
     let logits = logits.value;
-    let vocab = graph.shape(logits).last().copied().unwrap_or(0);
-    let mut sampler = load(own, vocab).map_err(place)?;
-    passes::run(&mut sampler, passes::RAW_ORDER, &mut Log::default()).map_err(place)?;
-    holdable(own, &sampler)?;
-    merge(own, graph, logits, sampler)?;
-    verify(graph).map_err(place)
-}
-
-fn refuse(own: &Own, what: &str) -> Error {
-    let name = &own.component.name;
-    Error::new("workflow", format!("{what}; it would be compiled as given, since {}", own.why))
-        .at(format!("policy '{name}'"))
-}
-
-fn port(own: &Own, role: &str) -> Option<String> {
-    own.component.playing(role).map(|p| p.name.clone())
-}
-
-/// The sampler at this vocabulary, with its settings as constants, and its token as the only output.
-fn load(own: &Own, vocab: usize) -> Result<Graph> {
-    let logits = port(own, "logits");
-    let counter = port(own, "counter");
-    let mut bind = Bindings::new();
-    for p in import::inspect(&own.file)?.inputs {
-        let extents = if Some(&p.name) == logits.as_ref() {
-            vec![1, vocab]
-        } else {
-            vec![1; p.dims.as_ref().map_or(0, Vec::len)]
+    let mut build = Build { graph, logits, words: HashMap::new(), held: vec![], made: vec![] };
+    for held in &tail.held {
+        narrow(&held.first, &format!("state '{}'", held.cell))?;
+        let ty = Ty::new(held.first.dtype, &held.first.shape);
+        let input = build.graph.add_input(format!("{HELD}{}", held.cell), ty);
+        build.held.push(input);
+    }
+    for (i, call) in tail.calls.iter().enumerate() {
+        let place = |e: Error| {
+            let at = e.place.as_ref().map_or(String::new(), |p| format!(", {p}"));
+            Error { place: Some(format!("policy '{}'{at}", call.component.name)), ..e }
         };
-        for (dim, extent) in p.dims.iter().flatten().zip(extents) {
-            if dim.parse::<usize>().is_err() {
-                bind.insert(dim.clone(), extent);
-            }
-        }
+        let made = build.call(tail, i, call).map_err(place)?;
+        build.made.push(made);
     }
-    let fixed = own.given.iter().filter(|(name, _)| Some(name) != counter.as_ref());
-    let fixed: BTreeMap<_, _> = fixed.map(|(name, array)| (name.clone(), array.to_tensor())).collect();
-    let mut graph = import::load(&own.file, &Options { bind, fixed, ..Options::default() })?;
-    let token = port(own, "token");
-    graph.outputs.retain(|o| Some(&o.name) == token.as_ref());
-    if graph.outputs.len() != 1 {
-        return Err(Error::new("workflow", "gives no token"));
+    build.ends(tail)?;
+    if !tail.held.is_empty() || tail.goes_on.is_some() {
+        build.value(&Feed::Counter); // tells whether a step had a token
     }
-    Ok(graph)
+    verify(graph)
 }
 
-/// Integers have 32 bits on a device, and floats too.
-fn holdable(own: &Own, sampler: &Graph) -> Result<()> {
-    for node in &sampler.nodes {
-        let values = node.inputs.iter().flatten().chain(&node.outputs);
-        let wide = values.map(|v| sampler.ty(*v).dtype).find(|d| matches!(d, DType::U64 | DType::F64));
-        if let Some(dtype) = wide {
-            let what = format!(
-                "node '{}' ({}) takes or gives {dtype}, and a device here has 32-bit numbers",
-                node.name,
-                node.op.name()
-            );
-            return Err(refuse(own, &what));
-        }
-    }
-    Ok(())
+struct Build<'a> {
+    graph: &'a mut Graph,
+    /// The decoder's.
+    logits: ValueId,
+    words: HashMap<&'static str, ValueId>,
+    held: Vec<ValueId>,
+    /// By call, the outputs that are read.
+    made: Vec<HashMap<String, ValueId>>,
 }
 
-/// Puts the sampler's nodes behind the logits.
-fn merge(own: &Own, graph: &mut Graph, logits: ValueId, sampler: Graph) -> Result<()> {
-    let (row, count) = (port(own, "logits"), port(own, "counter"));
-    let mut map: Vec<ValueId> = vec![];
-    for (i, value) in sampler.values.into_iter().enumerate() {
-        let name = format!("{}/{}", own.component.name, value.name);
-        let id = match value.def {
-            Def::Input if sampler.inputs.contains(&ValueId(i as u32)) => {
-                if Some(&value.name) == row.as_ref() {
-                    logits_as(graph, logits, &value.ty, &name)?
-                } else if Some(&value.name) == count.as_ref() {
-                    counter(own, graph, &value.ty, &name)?
-                } else {
-                    return Err(refuse(own, &format!("nothing is known of its input '{}'", value.name)));
+impl Build<'_> {
+    /// The value of a source that is no constant.
+    fn value(&mut self, source: &Feed) -> Option<ValueId> {
+        let word = match source {
+            Feed::Const(_) => return None,
+            Feed::Logits => return Some(self.logits),
+            Feed::Held(i) => return self.held.get(*i).copied(),
+            Feed::Made(i, port) => return self.made.get(*i)?.get(port).copied(),
+            Feed::Counter => COUNTER,
+            Feed::Limit => LIMIT,
+            Feed::Token => DRAWN,
+        };
+        let graph = &mut *self.graph;
+        Some(*self.words.entry(word).or_insert_with(|| graph.add_input(word, Ty::new(DType::I32, &[]))))
+    }
+
+    /// The nodes of one policy. Returns its outputs that anything reads.
+    fn call(&mut self, tail: &Tail, index: usize, call: &Call) -> Result<HashMap<String, ValueId>> {
+        let inputs: Vec<(&str, Option<ValueId>)> =
+            call.inputs.iter().map(|(port, s)| (port.as_str(), self.value(s))).collect();
+        let ports = import::inspect(&call.file)?.inputs;
+        let mut bind = Bindings::new();
+        for ((port, value), (_, source)) in inputs.iter().zip(&call.inputs) {
+            let rank = rank(&ports, port);
+            let shape = match (source, value) {
+                (Feed::Const(array), _) => array.shape.clone(),
+                (_, Some(v)) => fitting(self.graph.shape(*v), rank),
+                _ => return Err(Error::new("workflow", format!("nothing is known of its input '{port}'"))),
+            };
+            let dims = ports.iter().find(|p| p.name == *port).and_then(|p| p.dims.as_ref());
+            for (dim, extent) in dims.into_iter().flatten().zip(shape) {
+                if dim.parse::<usize>().is_err() {
+                    bind.insert(dim.clone(), extent);
                 }
             }
-            def => graph.add_value(name, value.ty, def),
+        }
+        let mut fixed = BTreeMap::new();
+        for (port, source) in &call.inputs {
+            if let Feed::Const(array) = source {
+                fixed.insert(port.clone(), array.to_tensor());
+            }
+        }
+        let mut policy = import::load(&call.file, &Options { bind, fixed, ..Options::default() })?;
+        policy.outputs.retain(|o| reads(tail, index, &o.name));
+        passes::run(&mut policy, passes::RAW_ORDER, &mut Log::default())?;
+        holdable(&policy)?;
+        self.merge(&call.component.name, policy, &inputs)
+    }
+
+    /// Puts a policy's nodes behind those that are there.
+    fn merge(
+        &mut self,
+        name: &str,
+        policy: Graph,
+        inputs: &[(&str, Option<ValueId>)],
+    ) -> Result<HashMap<String, ValueId>> {
+        let graph = &mut *self.graph;
+        let mut map: Vec<ValueId> = vec![];
+        for (i, value) in policy.values.into_iter().enumerate() {
+            let label = format!("{name}/{}", value.name);
+            let id = match value.def {
+                Def::Input if policy.inputs.contains(&ValueId(i as u32)) => {
+                    let given = inputs.iter().find(|(port, _)| *port == value.name).and_then(|(_, v)| *v);
+                    let unknown = || Error::new("workflow", format!("nothing is known of its input '{}'", value.name));
+                    shaped(graph, given.ok_or_else(unknown)?, &value.ty, &label)?
+                }
+                def => graph.add_value(label, value.ty, def),
+            };
+            map.push(id);
+        }
+        let new = |v: ValueId| map[v.0 as usize];
+        for node in policy.nodes {
+            let inputs = node.inputs.into_iter().map(|v| v.map(new)).collect();
+            let outputs = node.outputs.into_iter().map(new).collect();
+            graph.nodes.push(Node { op: node.op, inputs, outputs, name: format!("{name}/{}", node.name) });
+        }
+        Ok(policy.outputs.into_iter().map(|o| (o.name, new(o.value))).collect())
+    }
+
+    /// The outputs of the whole.
+    fn ends(&mut self, tail: &Tail) -> Result<()> {
+        let ty = self.graph.ty(self.logits).clone();
+        if let Some(logits) = self.end(tail.logits.as_ref(), |t| t.elements() == ty.elements(), "logits")? {
+            self.graph.outputs[0].value = shaped(self.graph, logits, &ty, "processed")?;
+        }
+        let one = |t: &Ty| t.elements() == 1 && (t.dtype.is_int() || t.dtype == DType::Bool);
+        for (source, name) in [(&tail.token, TOKEN), (&tail.goes_on, GOES_ON)] {
+            if let Some(value) = self.end(source.as_ref(), one, name)? {
+                self.graph.outputs.push(Output { name: name.into(), value });
+            }
+        }
+        for (held, &input) in tail.held.iter().zip(&self.held.clone()) {
+            let ty = self.graph.ty(input).clone();
+            let name = &held.cell;
+            // A step reads what all hold before any of them changes, so what is another's value is copied.
+            let next = match self.end(Some(&held.next), |t| *t == ty, name)? {
+                Some(v) => v,
+                None => self.graph.add_const(format!("{name}.next"), held.first.to_tensor()),
+            };
+            let shape = ty.shape.clone();
+            let next = self.graph.push(Op::Expand { shape }, &[Some(next)], &format!("{NEXT}{name}"))?[0];
+            let first = self.graph.add_const(format!("{FIRST}{name}"), held.first.to_tensor());
+            self.graph.outputs.push(Output { name: format!("{FIRST}{name}"), value: first });
+            self.graph.outputs.push(Output { name: format!("{NEXT}{name}"), value: next });
+        }
+        Ok(())
+    }
+
+    /// The value of an end, held against what it must be.
+    fn end(&mut self, source: Option<&Feed>, fits: impl Fn(&Ty) -> bool, name: &str) -> Result<Option<ValueId>> {
+        let Some(source) = source else { return Ok(None) };
+        let refuse = |what: String| Err(Error::new("workflow", what).at(format!("policies, '{name}'")));
+        let value = match source {
+            Feed::Const(array) => {
+                narrow(array, name)?;
+                self.graph.add_const(format!("{name}.given"), array.to_tensor())
+            }
+            _ => match self.value(source) {
+                Some(v) => v,
+                None => return refuse("no policy gives it".into()),
+            },
         };
-        map.push(id);
+        let ty = self.graph.ty(value);
+        if !fits(ty) {
+            return refuse(format!("it is {ty}, which is not what a step takes"));
+        }
+        Ok(Some(value))
     }
-    let new = |v: ValueId| map[v.0 as usize];
-    for node in sampler.nodes {
-        let inputs = node.inputs.into_iter().map(|v| v.map(new)).collect();
-        let outputs = node.outputs.into_iter().map(new).collect();
-        let name = format!("{}/{}", own.component.name, node.name);
-        graph.nodes.push(Node { op: node.op, inputs, outputs, name });
-    }
-    let token = sampler.outputs.first().map(|o| new(o.value));
-    let token = token.filter(|v| graph.ty(*v).elements() == 1 && graph.ty(*v).dtype.is_int());
-    let token = token.ok_or_else(|| refuse(own, "its token is not one integer"))?;
-    graph.outputs.push(Output { name: "token".into(), value: token });
-    Ok(())
 }
 
-/// The logits in the type and shape that the sampler takes.
-fn logits_as(graph: &mut Graph, logits: ValueId, ty: &Ty, name: &str) -> Result<ValueId> {
-    let mut value = logits;
+/// Whether an output of a call is read.
+fn reads(tail: &Tail, call: usize, port: &str) -> bool {
+    let it = |s: &Feed| matches!(s, Feed::Made(i, p) if *i == call && p == port);
+    let inputs = tail.calls.iter().flat_map(|c| &c.inputs).map(|(_, s)| s);
+    let ends = [&tail.logits, &tail.token, &tail.goes_on].into_iter().flatten();
+    inputs.chain(ends).chain(tail.held.iter().map(|h| &h.next)).any(it)
+}
+
+fn rank(ports: &[Port], name: &str) -> usize {
+    ports.iter().find(|p| p.name == name).and_then(|p| p.dims.as_ref()).map_or(1, Vec::len)
+}
+
+/// A shape at another rank: ones come and go in front.
+fn fitting(shape: &[usize], rank: usize) -> Vec<usize> {
+    let ones = shape.iter().take_while(|d| **d == 1).count();
+    let kept = &shape[ones.min(shape.len().saturating_sub(rank))..];
+    let mut out = vec![1; rank.saturating_sub(kept.len())];
+    out.extend(kept);
+    out
+}
+
+/// A value in the type and shape that its reader takes.
+fn shaped(graph: &mut Graph, value: ValueId, ty: &Ty, name: &str) -> Result<ValueId> {
+    let mut value = value;
     if graph.ty(value).dtype != ty.dtype {
         value = graph.push(Op::Cast { to: ty.dtype }, &[Some(value)], &format!("{name}.cast"))?[0];
     }
-    Ok(graph.push(Op::Reshape { shape: ty.shape.clone() }, &[Some(value)], name)?[0])
+    if graph.shape(value) != ty.shape {
+        value = graph.push(Op::Reshape { shape: ty.shape.clone() }, &[Some(value)], name)?[0];
+    }
+    Ok(value)
 }
 
-/// The counter of this draw: how many were before, from where it begins.
-fn counter(own: &Own, graph: &mut Graph, ty: &Ty, name: &str) -> Result<ValueId> {
-    let given = own
-        .given
-        .iter()
-        .find(|(port, _)| Some(port.as_str()) == own.component.playing("counter").map(|p| p.name.as_str()));
-    let first = given.and_then(|(_, a)| a.to_ints().first().copied()).unwrap_or(0);
-    if i32::try_from(first).is_err() {
-        return Err(refuse(own, &format!("its counter begins with {first}")));
+/// Integers have 32 bits on a device, and floats too.
+fn holdable(policy: &Graph) -> Result<()> {
+    for node in &policy.nodes {
+        let values = node.inputs.iter().flatten().chain(&node.outputs);
+        let wide = values.map(|v| policy.ty(*v).dtype).find(|d| matches!(d, DType::U64 | DType::F64));
+        if let Some(dtype) = wide {
+            return Err(Error::new(
+                "workflow",
+                format!(
+                    "node '{}' ({}) takes or gives {dtype}, and a device here has 32-bit numbers; it would be compiled as given, as no \
+                     kernel stands for it",
+                    node.name,
+                    node.op.name()
+                ),
+            ));
+        }
     }
-    let drawn = graph.add_input(COUNTER, Ty::new(DType::I32, &[]));
-    let cast = graph.push(Op::Cast { to: ty.dtype }, &[Some(drawn)], &format!("{name}.cast"))?[0];
-    let begin = Array::new(ty.dtype, ty.shape.clone(), Values::Int(vec![first; ty.elements()]));
-    let begin = graph.add_const(format!("{name}.first"), begin.to_tensor());
-    Ok(graph.push(Op::Binary(BinaryOp::Add), &[Some(begin), Some(cast)], name)?[0])
+    Ok(())
+}
+
+/// What is held and given fits 32 bits.
+fn narrow(array: &Array, name: &str) -> Result<()> {
+    let wide = matches!(array.dtype, DType::U64 | DType::F64)
+        || array.dtype.is_int() && array.to_ints().iter().any(|n| i32::try_from(*n).is_err());
+    if wide {
+        let what = format!("it begins with a {} that 32 bits do not hold", array.dtype);
+        return Err(Error::new("workflow", what).at(name.to_string()));
+    }
+    Ok(())
 }

@@ -12,14 +12,41 @@ use crate::graph::eval::{Array, Values};
 use std::collections::HashMap;
 
 /// A conversation to try: lengths, and which tokens the sampler gives.
+#[derive(Clone)]
 pub struct Script {
     pub prompt: usize,
     pub limit: i64,
     pub tokens: Vec<i64>,
+    /// The model gives the logits of the last row alone.
+    pub alone: bool,
 }
 
-/// Logits a row in the script's model.
+impl Script {
+    /// The prompt's tokens; prompts of two lengths differ in them.
+    fn ids(&self) -> Vec<i64> {
+        (0..self.prompt).map(|i| 1 + ((i * 3 + self.prompt) % 7) as i64).collect()
+    }
+}
+
+/// Logits a row in the script's model, where the metadata does not say.
 const VOCAB: usize = 8;
+
+/// Logits a row in the script's model.
+pub fn vocab(parts: &Parts) -> usize {
+    match parts.logits.contract.shape.last() {
+        Some(Dim::Fixed(n)) if *n > 0 => *n,
+        _ => VOCAB,
+    }
+}
+
+/// The logits of a row in a run of the model: any numbers, the same each time.
+fn row(call: usize, row: usize, vocab: usize) -> impl Iterator<Item = f32> {
+    let seed = (call * 131 + row + 1) as u32;
+    (0..vocab as u32).map(move |i| {
+        let mixed = (i.wrapping_mul(0x9e37_79b9) ^ seed.wrapping_mul(0x85eb_ca6b)).wrapping_mul(0xc2b2_ae35);
+        (mixed >> 16) as f32 / 4096.0 - 8.0
+    })
+}
 
 /// What the sampler was shown besides logits, at each iteration.
 pub type Shown = Vec<HashMap<String, Array>>;
@@ -31,6 +58,10 @@ pub struct Seen {
     /// Runs of the model.
     pub calls: usize,
     pub emitted: Vec<i64>,
+    /// How the logits that are sampled from differ from the model's, where they do.
+    pub altered: Option<String>,
+    /// How it ends, where that is otherwise than at a stop id or the limit.
+    pub otherwise: Option<String>,
     problem: Option<Error>,
 }
 
@@ -42,21 +73,26 @@ pub fn hold(w: &Workflow, parts: &Parts, graphs: &mut Graphs, script: &Script, s
     }
     let stop = script.tokens.iter().position(|t| stops.contains(t)).map_or(usize::MAX, |i| i + 1);
     let wanted = &script.tokens[..stop.min(script.limit.max(0) as usize).min(script.tokens.len())];
-    if seen.emitted != wanted {
-        let what = format!(
-            "after a prompt of {} tokens, with a limit of {}, stop ids {stops:?} and the draws {:?}, it emits {:?}, and the token \
-             loop emits {wanted:?}",
-            script.prompt, script.limit, script.tokens, seen.emitted
-        );
+    let drawn = &script.tokens[..seen.shown.len().min(script.tokens.len())];
+    let case = format!(
+        "after a prompt of {} tokens, with a limit of {}, stop ids {stops:?} and the draws {:?}",
+        script.prompt, script.limit, script.tokens
+    );
+    if seen.emitted != drawn {
+        let what = format!("{case}, it emits {:?}, and the token loop emits {drawn:?}", seen.emitted);
         return Err(w.path.key("steps").bad(what).hint(parts.ending_hint()));
+    }
+    if seen.emitted != wanted {
+        let (ours, theirs) = (wanted.len(), drawn.len());
+        seen.otherwise = Some(format!("{case}, it ends at token {theirs}, and at ids and the limit it would at {ours}"));
     }
     Ok(seen)
 }
 
 /// Runs one script.
 pub fn watch(w: &Workflow, parts: &Parts, graphs: &mut Graphs, script: &Script) -> Result<Seen> {
-    let mut stage = Stage { parts, graphs, script, calls: 0, draws: 0, shown: vec![], problem: None };
-    let prompt: Vec<i64> = (0..script.prompt as i64).map(|i| 3 + i % 4).collect();
+    let mut stage = Stage { parts, graphs, script, calls: 0, draws: 0, shown: vec![], altered: None, problem: None };
+    let prompt = script.ids();
     let given = HashMap::from([
         (
             parts.prompt.name.clone(),
@@ -66,7 +102,8 @@ pub fn watch(w: &Workflow, parts: &Parts, graphs: &mut Graphs, script: &Script) 
     ]);
     let ran = run::run(w, given, &mut stage)?;
     let emitted = ran.ints(&parts.output);
-    Ok(Seen { shown: stage.shown, values: ran.values, calls: stage.calls, emitted, problem: stage.problem })
+    let Stage { shown, calls, altered, problem, .. } = stage;
+    Ok(Seen { values: ran.values, shown, calls, emitted, altered, otherwise: None, problem })
 }
 
 struct Stage<'a> {
@@ -78,6 +115,7 @@ struct Stage<'a> {
     /// Of the sampler.
     draws: usize,
     shown: Shown,
+    altered: Option<String>,
     problem: Option<Error>,
 }
 
@@ -115,7 +153,7 @@ impl Stage<'_> {
             let ints = array.to_ints();
             if *name == parts.tokens.name {
                 let wanted: Vec<i64> = match self.calls {
-                    0 => (0..rows as i64).map(|i| 3 + i % 4).collect(),
+                    0 => self.script.ids(),
                     n => vec![self.script.tokens.get(n - 1).copied().unwrap_or(-1)],
                 };
                 if ints != wanted {
@@ -143,10 +181,12 @@ impl Stage<'_> {
                 ));
             }
         }
-        let logits: Vec<f32> = (0..rows * VOCAB).map(|i| (100 * self.calls + i / VOCAB) as f32).collect();
-        let dtype = parts.logits.contract.dtype;
-        let mut made =
-            HashMap::from([(parts.logits.name.clone(), Array::new(dtype, vec![1, rows, VOCAB], Values::F32(logits)))]);
+        let vocab = vocab(parts);
+        let first = if self.script.alone { rows.saturating_sub(1) } else { 0 };
+        let logits: Vec<f32> = (first..rows).flat_map(|r| row(self.calls, r, vocab)).collect();
+        let logits =
+            Array::new(parts.logits.contract.dtype, vec![1, rows - first, vocab], Values::F32(logits));
+        let mut made = HashMap::from([(parts.logits.name.clone(), logits)]);
         for (n, cache) in parts.caches.iter().enumerate() {
             let port = parts.model.output(&cache.output);
             let (dtype, rank) = port.map_or((DType::F32, 4), |p| (p.contract.dtype, p.contract.shape.len()));
@@ -167,12 +207,17 @@ impl Stage<'_> {
             inputs.iter().find(|(n, _)| *n == port.name).map(|(_, a)| *a)
         };
         let rows = if self.calls == 1 { self.script.prompt } else { 1 };
-        let wanted = (100 * self.calls.saturating_sub(1) + rows.saturating_sub(1)) as f64;
+        let wanted = row(self.calls.saturating_sub(1), rows.saturating_sub(1), vocab(parts));
+        let wanted = Array::new(parts.logits.contract.dtype, vec![vocab(parts)], Values::F32(wanted.collect())).to_f64();
         let logits = find("logits").map(Array::to_f64).unwrap_or_default();
-        if logits.len() != VOCAB || logits[0] != wanted {
-            let what =
-                format!("draw {} is shown other logits than those of the last row of the run before", self.draws);
+        if logits.len() != wanted.len() {
+            let what = format!("draw {} is shown {} logits, and the model gives {}", self.draws, logits.len(), wanted.len());
             self.problem.get_or_insert(parts.sampler.path.bad(what));
+        } else if let Some(i) = (0..wanted.len()).find(|&i| logits[i] != wanted[i]) {
+            self.altered.get_or_insert(format!(
+                "draw {} is shown {} as logit {i} and not {}, which the last row of the model's run before has",
+                self.draws, logits[i], wanted[i]
+            ));
         }
         let flag = |role: &str, value: bool| find(role).is_none_or(|a| a.to_ints() == [i64::from(value)]);
         if !flag("active", true) || !flag("done", false) {

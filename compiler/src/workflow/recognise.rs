@@ -1,19 +1,18 @@
 //! What a workflow is. In: a checked document and the package's folder. Out: the parts of our token loop in it, and what it asks of the
 //! program. Promise: nothing is taken from names or contract ids alone: policies run by the interpreter, and what does otherwise than the
-//! engine is refused, or for a sampler compiled as given.
+//! engine is compiled as given or refused.
 
+use super::given::{Given, given};
 use super::graphs::Graphs;
 use super::probe::{self, Script, Seen};
-use super::sampler::{self, Agreement};
+use super::sampler::Agreement;
 use super::schema::*;
+use super::tail::Tail;
 use crate::error::Result;
 use crate::graph::eval::Array;
 use onnxcast_runtime::sampling::Sampling;
 use onnxcast_runtime::step::MAX_STOPS;
-use std::path::{Path, PathBuf};
-
-/// Rows with which a compile probes a sampler, and their logits; tests take more.
-const PROBES: (usize, usize) = (48, 97);
+use std::path::Path;
 
 /// A workflow, understood.
 #[derive(Clone, PartialEq, Debug)]
@@ -29,6 +28,10 @@ pub struct Understood {
     /// As the package draws when nobody asks for anything else.
     pub sampling: Sampling,
     pub sampler: Drawer,
+    /// Why answers end otherwise than at an id or the limit, where they do.
+    pub ending: Option<String>,
+    /// Policies that are compiled as they are.
+    pub tail: Option<Tail>,
     /// One line a component: its name, its contract, and how it runs.
     pub lines: Vec<[String; 3]>,
     /// Keys of the metadata that were left out, where that is allowed.
@@ -60,19 +63,8 @@ pub struct Cache {
 pub enum Drawer {
     /// Our kernels, which draw as the package's graph does.
     Kernels(Agreement),
-    /// The package's graph, compiled as it is.
-    Own(Box<Own>),
-}
-
-/// A sampler of the package's own.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Own {
-    pub component: Component,
-    pub file: PathBuf,
-    /// Why our kernels do not stand for it.
-    pub why: String,
-    /// What its inputs hold at the first draw, but logits: by port.
-    pub given: Vec<(String, Array)>,
+    /// The package's graph, compiled as it is, since our kernels do not stand for it.
+    Own(String),
 }
 
 /// The components and values that make a token loop.
@@ -88,8 +80,12 @@ pub struct Parts<'a> {
     pub prompt: &'a Input,
     pub limit: &'a Input,
     pub output: String,
-    setup: Vec<&'a Invoke>,
-    body: Vec<&'a Invoke>,
+    pub around: &'a Loop,
+    pub around_path: &'a super::yaml::Path,
+    pub setup: Vec<&'a Invoke>,
+    pub body: Vec<&'a Invoke>,
+    /// Components that run in branches.
+    pub branched: Vec<String>,
 }
 
 impl<'a> Parts<'a> {
@@ -154,8 +150,11 @@ impl<'a> Parts<'a> {
             prompt: asked(w, &["prompt_tokens"])?,
             limit: asked(w, &["max_output_tokens", "max_iterations"])?,
             output: tokens.ok_or_else(|| w.path.key("outputs").bad("none has the role tokens"))?.name.clone(),
+            around: l,
+            around_path: &at.path,
             setup,
             body,
+            branched: branched(&l.steps),
         })
     }
 
@@ -174,8 +173,14 @@ impl<'a> Parts<'a> {
         }
     }
 
+    /// The value that the sampler's token is.
+    pub fn drawn(&self) -> Option<&'a str> {
+        let port = self.sampler.playing("token")?;
+        self.body.iter().find(|i| i.component == self.sampler.name)?.output(&port.name)
+    }
+
     /// The value that the sampler reads in a role.
-    fn read_by_sampler(&self, role: &str) -> Option<&'a str> {
+    pub fn read_by_sampler(&self, role: &str) -> Option<&'a str> {
         let port = self.sampler.playing(role)?;
         self.body.iter().find(|i| i.component == self.sampler.name)?.input(&port.name)
     }
@@ -195,6 +200,23 @@ fn walk<'a>(steps: &'a [Step], f: &mut dyn FnMut(&'a Step)) {
     }
 }
 
+/// Components that run in branches among these steps.
+fn branched(steps: &[Step]) -> Vec<String> {
+    let mut out = vec![];
+    walk(steps, &mut |step| {
+        if let StepKind::Branch(b) = &step.kind {
+            for step in b.cases.iter().map(|(_, s)| s).chain(&b.default) {
+                walk(std::slice::from_ref(step), &mut |s| {
+                    if let StepKind::Invoke(i) = &s.kind {
+                        out.push(i.component.clone());
+                    }
+                });
+            }
+        }
+    });
+    out
+}
+
 /// The input with a role.
 fn asked<'a>(w: &'a Workflow, roles: &[&str]) -> Result<&'a Input> {
     let found = w.inputs.iter().find(|i| i.role.as_deref().is_some_and(|r| roles.contains(&r)));
@@ -210,31 +232,28 @@ pub fn understand(document: &Document, folder: &Path) -> Result<Understood> {
     for c in w.components.iter().filter(|c| c.name != parts.model.name) {
         graphs.inspect(c)?;
     }
-    let first = probe::watch(w, &parts, &mut graphs, &Script { prompt: 3, limit: 2, tokens: vec![5, 6] })?;
+    let script = |prompt, limit, tokens| Script { prompt, limit, tokens, alone: false };
+    let first = probe::watch(w, &parts, &mut graphs, &script(3, 2, vec![5, 6]))?;
     let stops = stops(&parts, &first)?;
-    let other: Vec<i64> = (0..).filter(|t| !stops.contains(t)).take(6).collect();
-    let stop = stops.first().copied();
-    let mut last = first;
-    for (prompt, limit, ends) in
-        [(5, 4, None), (3, 6, Some(2)), (1, 1, None), (4, 3, Some(0)), (2, 3, Some(2)), (2, 0, None)]
-    {
-        let mut tokens = other.clone();
-        if let (Some(at), Some(stop)) = (ends, stop) {
-            tokens[at] = stop;
-        }
-        let script = Script { prompt, limit, tokens };
+    let mut probes = vec![];
+    for (prompt, limit, tokens) in scripts(&stops, probe::vocab(&parts)) {
+        let script = script(prompt, limit, tokens);
         let seen = probe::hold(w, &parts, &mut graphs, &script, &stops)?;
-        if seen.shown.len() > 1 {
-            steady(&parts, &seen)?;
-            last = seen;
-        }
+        probes.push((script, seen));
     }
-    let sampling = sampling(&parts, &last)?;
+    let last = probes.iter().rev().find(|(_, seen)| seen.shown.len() > 1).map_or(&first, |(_, seen)| seen);
+    let sampling = sampling(&parts, last)?;
     overrides(document, &parts)?;
-    let sampler = drawer(w, &parts, &mut graphs, &last)?;
+    let Given { sampler, processed, ending, tail } = given(w, &parts, &mut graphs, folder, &probes)?;
+    if let Drawer::Kernels(_) = sampler {
+        probes.iter().try_for_each(|(_, seen)| steady(&parts, seen))?;
+    }
+    let whys = Whys { sampler: &sampler, processed: &processed, ending: &ending, tail: tail.as_ref() };
+    let lines = lines(w, &parts, whys, last.calls);
+    // A policy that ends answers in its own way does with ids what it likes.
+    let stops = if ending.is_some() { vec![] } else { stops };
     let stops = stops.iter().map(|s| *s as u32).collect();
-    let context = context(w, &parts, &last);
-    let lines = lines(w, &parts, &sampler, last.calls);
+    let context = context(w, &parts, last);
     Ok(Understood {
         model: parts.model.artifact.clone(),
         ports: Ports {
@@ -249,9 +268,34 @@ pub fn understand(document: &Document, folder: &Path) -> Result<Understood> {
         context,
         sampling,
         sampler,
+        ending,
+        tail,
         lines,
         ignored: vec![],
     })
+}
+
+/// Prompts, limits and tokens to try: stop ids at several places and, among others, repeated and spread over the vocabulary.
+fn scripts(stops: &[i64], vocab: usize) -> Vec<(usize, i64, Vec<i64>)> {
+    let other: Vec<i64> = (0..).filter(|t| !stops.contains(t)).take(6).collect();
+    let mut out = vec![];
+    for (prompt, limit, ends) in
+        [(5, 4, None), (3, 6, Some(2)), (1, 1, None), (4, 3, Some(0)), (2, 3, Some(2)), (2, 0, None)]
+    {
+        let mut tokens = other.clone();
+        if let (Some(at), Some(stop)) = (ends, stops.first()) {
+            tokens[at] = *stop;
+        }
+        out.push((prompt, limit, tokens));
+    }
+    const LONG: i64 = 24;
+    let long = |f: fn(i64) -> i64| {
+        let token = |i: i64| f(i) % vocab as i64;
+        (0..=LONG).map(token).map(|t| if stops.contains(&t) { other[0] } else { t }).collect()
+    };
+    out.insert(1, (2, LONG, long(|i| i / 3)));
+    out.insert(1, (6, LONG + 1, long(|i| i * 37 + 11)));
+    out
 }
 
 /// The ids in force once the setup has run.
@@ -344,51 +388,6 @@ fn overrides(document: &Document, parts: &Parts) -> Result<()> {
     Ok(())
 }
 
-/// Kernels where they draw alike, else the graph itself.
-fn drawer(w: &Workflow, parts: &Parts, graphs: &mut Graphs, seen: &Seen) -> Result<Drawer> {
-    let sampler = parts.sampler;
-    let contract = sampler.contract.as_ref().map(Promise::name);
-    let why = match contract.as_deref() {
-        Some("onnx-genai.token-sampler@2") => match sampler::compare(graphs, sampler, PROBES.0, PROBES.1)? {
-            Ok(agreement) => return Ok(Drawer::Kernels(agreement)),
-            Err(why) => format!("its graph draws otherwise than the contract says: {why}"),
-        },
-        Some(other) => format!("contract {other} is not known"),
-        None => "it has no contract".into(),
-    };
-    let logits = sampler.playing("logits").map(|p| p.name.as_str());
-    let first = seen.shown.first().into_iter().flatten();
-    let mut given: Vec<(String, Array)> =
-        first.filter(|(p, _)| Some(p.as_str()) != logits).map(|(p, a)| (p.clone(), a.clone())).collect();
-    given.sort_by(|a, b| a.0.cmp(&b.0));
-    // State of its own besides the counter has no place in the engine.
-    let Some(invoke) = parts.body.iter().find(|i| i.component == sampler.name) else {
-        return Err(sampler.path.bad("does not run in the loop"));
-    };
-    for port in &sampler.outputs {
-        let known = ["token", "next_counter"].iter().any(|r| sampler.playing(r).is_some_and(|p| p.name == port.name));
-        let used = invoke.output(&port.name).filter(|v| carried(w, v));
-        if let (false, Some(value)) = (known, used) {
-            let what =
-                format!("'{value}' is state of a sampler of its own ({why}), and the engine keeps none but a counter");
-            return Err(port.path.bad(what));
-        }
-    }
-    let file = graphs.path(sampler);
-    Ok(Drawer::Own(Box::new(Own { component: sampler.clone(), file, why, given })))
-}
-
-/// Whether a loop carries a value on.
-fn carried(w: &Workflow, value: &str) -> bool {
-    let mut found = false;
-    walk(&w.steps, &mut |s| {
-        if let StepKind::Loop(l) = &s.kind {
-            found |= l.carried.iter().any(|c| c.next == value);
-        }
-    });
-    found
-}
-
 /// The bound of the caches' growth.
 fn context(w: &Workflow, parts: &Parts, seen: &Seen) -> Option<usize> {
     let cells = parts.caches.iter().filter_map(|a| w.state.iter().find(|c| c.name == a.cell));
@@ -408,25 +407,38 @@ fn caches(w: &Workflow, parts: &Parts) -> Vec<Cache> {
     parts.caches.iter().map(one).collect()
 }
 
+/// How components run that our kernels may not stand for.
+struct Whys<'a> {
+    sampler: &'a Drawer,
+    processed: &'a Option<String>,
+    ending: &'a Option<String>,
+    tail: Option<&'a Tail>,
+}
+
 /// How every component runs.
-fn lines(w: &Workflow, parts: &Parts, sampler: &Drawer, calls: usize) -> Vec<[String; 3]> {
+fn lines(w: &Workflow, parts: &Parts, whys: Whys, calls: usize) -> Vec<[String; 3]> {
     let body = |c: &Component| parts.body.iter().any(|i| i.component == c.name);
     let setup = |c: &Component| parts.setup.iter().any(|i| i.component == c.name);
+    let given = |c: &Component| whys.tail.is_some_and(|t| t.calls.iter().any(|call| call.component.name == c.name));
+    let ends = |c: &Component| parts.ending.is_some_and(|e| e.name == c.name);
     let how = |c: &Component| -> String {
         if c.name == parts.model.name {
             let last = if calls > 1 { "; its last run, whose logits nobody reads, is skipped" } else { "" };
             return format!("compiled: {} caches in place{last}", parts.caches.len());
         }
-        if c.name == parts.sampler.name {
-            return match sampler {
-                Drawer::Kernels(a) => format!(
-                    "kernel: draws as the graph does, {} of {} rows ({} too near to tell)",
-                    a.rows, a.rows, a.near
-                ),
-                Drawer::Own(own) => format!("compiled as given: {}", own.why),
-            };
+        match whys.sampler {
+            _ if c.name != parts.sampler.name => {}
+            Drawer::Kernels(a) => {
+                let (rows, near) = (a.rows, a.near);
+                return format!("kernel: draws as the graph does, {rows} of {rows} rows ({near} too near to tell)");
+            }
+            Drawer::Own(why) => return format!("compiled as given: {why}"),
         }
-        if parts.ending.is_some_and(|e| e.name == c.name) {
+        if given(c) {
+            let why = if ends(c) { whys.ending.as_ref() } else { whys.processed.as_ref().or(whys.ending.as_ref()) };
+            return format!("compiled as given{}", why.map_or(String::new(), |w| format!(": {w}")));
+        }
+        if ends(c) {
             return "kernel: the sampler's, which stops at an id or at the limit".into();
         }
         match (setup(c), body(c)) {

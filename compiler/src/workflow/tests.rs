@@ -297,23 +297,88 @@ fn a_workflow_that_does_something_else_is_refused_with_what_it_does() {
 
 #[test]
 fn a_sampler_that_draws_otherwise_is_compiled_as_given() {
-    let own = |text: &str| match understood(text).unwrap_or_else(|e| panic!("{e}")).sampler {
-        Drawer::Own(own) => *own,
-        kernels => panic!("{kernels:?}"),
+    let own = |text: &str| {
+        let understood = understood(text).unwrap_or_else(|e| panic!("{e}"));
+        let Drawer::Own(why) = understood.sampler else { panic!("{:?}", understood.sampler) };
+        (why, understood.tail.unwrap().calls.pop().unwrap())
     };
-    let unknown = own(&altered(&[("id: onnx-genai.token-sampler", "id: acme.sampler")]));
+    let (why, call) = own(&altered(&[("id: onnx-genai.token-sampler", "id: acme.sampler")]));
     assert_eq!(
-        (unknown.why.as_str(), unknown.component.artifact.as_str()),
+        (why.as_str(), call.component.artifact.as_str()),
         ("contract acme.sampler@2 is not known", "policies/token_sampler.onnx")
     );
-    assert_eq!(unknown.given.iter().find(|(n, _)| n == "top_k").unwrap().1, Array::i64(&[1], &[1]));
+    let input = |name: &str| call.inputs.iter().find(|(n, _)| n == name).unwrap().1.clone();
+    assert_eq!(input("top_k"), Feed::Const(Array::i64(&[1], &[1])));
+    assert_eq!((input("logits"), input("counter")), (Feed::Logits, Feed::Held(0)));
+    assert_eq!((input("active"), input("done")), (Feed::Const(Array::bool(&[1], &[true])), Feed::Const(Array::bool(&[1], &[false]))));
     let runner_up = std::fs::read_to_string(folder().join("runner_up.yaml")).unwrap();
-    assert_eq!(own(&runner_up).why, "contract acme.runner-up@1 is not known");
+    assert_eq!(own(&runner_up).0, "contract acme.runner-up@1 is not known");
     let claimed = runner_up
         .replace("id: acme.runner-up", "id: onnx-genai.token-sampler")
         .replace("version: \"1\"", "version: \"2\"");
-    let why = own(&claimed).why;
+    let why = own(&claimed).0;
     assert!(why.starts_with("its graph draws otherwise than the contract says: row "), "{why}");
+}
+
+/// Another package of the same folder.
+fn other(name: &str) -> String {
+    std::fs::read_to_string(folder().join(name)).unwrap()
+}
+
+#[test]
+fn a_termination_policy_that_decides_otherwise_is_cut_out_with_what_it_holds() {
+    let u = understood(&other("ending.yaml")).unwrap_or_else(|e| panic!("{e}"));
+    assert!(matches!(u.sampler, Drawer::Kernels(_)) && u.stops.is_empty(), "{:?} {:?}", u.sampler, u.stops);
+    let (why, tail) = (u.ending.unwrap(), u.tail.unwrap());
+    assert!(why.contains("it ends at token 2, and at ids and the limit it would at 4"), "{why}");
+    assert_eq!((&tail.logits, &tail.token), (&None, &None));
+    let held: Vec<&str> = tail.held.iter().map(|h| h.cell.as_str()).collect();
+    assert_eq!(held, ["before", "total", "done"]);
+    let ending = &tail.calls[0];
+    let fed: Vec<&Feed> = ending.inputs.iter().map(|(_, feed)| feed).collect();
+    let active = Feed::Const(Array::bool(&[1], &[true]));
+    let law = [&Feed::Token, &Feed::Held(0), &Feed::Held(1), &Feed::Counter, &Feed::Limit, &active];
+    assert_eq!((ending.component.artifact.as_str(), fed.as_slice()), ("policies/ending.onnx", &law[..]));
+}
+
+#[test]
+fn policies_between_logits_and_sampler_are_cut_out_with_what_they_hold() {
+    let u = understood(&other("processed.yaml")).unwrap_or_else(|e| panic!("{e}"));
+    assert!(matches!(u.sampler, Drawer::Kernels(_)) && u.ending.is_none() && u.stops == [258]);
+    let tail = u.tail.unwrap();
+    let names: Vec<&str> = tail.calls.iter().map(|c| c.component.name.as_str()).collect();
+    assert_eq!(names, ["last_token_logits", "count_penalty", "count_update"]);
+    assert_eq!(tail.held.len(), 1);
+    assert_eq!((tail.held[0].cell.as_str(), &tail.held[0].first), ("counts", &Array::f32(&[1, 320], &[0.0; 320])));
+    assert_eq!((tail.logits, tail.token, tail.goes_on), (Some(Feed::Made(1, "processed".into())), None, None));
+    let line = u.lines.iter().find(|l| l[0] == "count_penalty").unwrap();
+    assert!(line[2].starts_with("compiled as given: draw 0 is shown "), "{}", line[2]);
+}
+
+#[test]
+fn what_a_step_cannot_know_is_refused_with_who_asks_for_it() {
+    for (file, from, to, says) in [
+        (
+            "ending.yaml",
+            "initializer: package.one_token",
+            "initializer: initializer.cache_lengths",
+            "'initializer.cache_lengths', from component 'decoder_state_initializer', depends on the prompt, and a policy that is \
+             compiled as given reads it",
+        ),
+        (
+            "ending.yaml",
+            "initializer: package.one_token",
+            "initializer: termination.max_iterations",
+            "before: begins with the limit of the answer",
+        ),
+    ] {
+        let text = other(file);
+        assert!(text.contains(from), "{from}");
+        let said = understood(&text.replace(from, to)).map(|_| ()).unwrap_err().to_string();
+        assert!(said.contains(says), "{said}");
+        assert!(said.contains("policies are compiled as given, since after a prompt of 5 tokens"), "{said}");
+        assert_eq!(said.lines().count(), 1, "{said}");
+    }
 }
 
 #[test]

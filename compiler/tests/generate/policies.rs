@@ -100,7 +100,7 @@ fn every_policy_but_the_sampler_gives_on_the_device_what_the_interpreter_gives()
         }
         ran += 1;
     }
-    assert_eq!(ran, 12);
+    assert_eq!(ran, 17);
 }
 
 #[test]

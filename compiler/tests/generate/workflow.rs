@@ -40,9 +40,9 @@ fn golden() -> Value {
     serde_json::from_slice(&std::fs::read(project().join("tests/data/workflow/golden.json")).unwrap()).unwrap()
 }
 
-fn answer(engine: Engine, stops: &[u32], sampling: Option<Sampling>, case: &Value) -> (Vec<u32>, Engine) {
+fn answer(engine: Engine, stops: &[u32], options: Options, case: &Value) -> (Vec<u32>, Engine) {
     let prompt = numbers(&case["prompt"]);
-    let mut session = Session::new(engine, stops, Options { sampling, ..Options::default() }).unwrap();
+    let mut session = Session::new(engine, stops, options).unwrap();
     session.begin(&prompt, case["max"].as_u64().unwrap() as u32).unwrap();
     let mut tokens = vec![];
     while session.advance(&mut tokens).unwrap().is_none() {}
@@ -74,7 +74,7 @@ fn a_package_answers_as_its_workflow_does_run_to_the_letter() {
             ..own
         };
         let stops = case["stop"].as_u64().map_or(text.stops.clone(), |s| vec![s as u32]);
-        let (tokens, back) = answer(engine, &stops, Some(drawn), case);
+        let (tokens, back) = answer(engine, &stops, Options { sampling: Some(drawn), ..Options::default() }, case);
         assert_eq!(tokens, numbers(&case["tokens"]), "{case}");
         engine = back;
     }
@@ -88,11 +88,69 @@ fn a_sampler_of_the_packages_own_is_compiled_behind_the_logits() {
     assert_eq!(job.manifest.sampling, None);
     let compiled = pipeline::compile(&job, &mut |_| {}).unwrap_or_else(|e| panic!("{e}"));
     let golden = golden();
-    let (tokens, engine) = answer(open(compiled.plan), &[258], None, &golden["cases"][0]);
+    let (tokens, engine) = answer(open(compiled.plan), &[258], Options::default(), &golden["cases"][0]);
     assert_eq!(tokens, numbers(&golden["runner_up"]));
     let warm = Options { sampling: Some(Sampling::default()), ..Options::default() };
     let said = Session::new(engine, &[], warm).map(|_| ()).unwrap_err().to_string();
     assert!(said.contains("draws by a graph of its own"), "{said}");
+}
+
+/// Answers of a package whose policies are compiled as given, to the requests that onnxruntime was given.
+fn answers(name: &str, settings: bool) {
+    let dir = package(&format!("{name}.yaml"));
+    let job = job(dir.path());
+    assert!(job.workflow.as_ref().unwrap().tail.is_some());
+    let compiled = pipeline::compile(&job, &mut |_| {}).unwrap_or_else(|e| panic!("{e}"));
+    let stops = &job.text.as_ref().unwrap().stops;
+    let mut engine = open(compiled.plan);
+    for case in golden()[name].as_array().unwrap() {
+        let sampling = case["temperature"].as_f64().filter(|_| settings).map(|temperature| Sampling {
+            temperature: temperature as f32,
+            top_k: case["top_k"].as_i64().unwrap_or(0),
+            top_p: case["top_p"].as_f64().unwrap_or(1.0) as f32,
+            min_p: case["min_p"].as_f64().unwrap_or(0.0) as f32,
+            seed: case["seed"].as_u64().unwrap_or(0),
+            counter: Some(0),
+            ..Sampling::default()
+        });
+        for steps in [8, 1] {
+            let (tokens, back) = answer(engine, stops, Options { sampling, steps, ..Options::default() }, case);
+            assert_eq!(tokens, numbers(&case["tokens"]), "{name}, {steps} steps a submission: {case}");
+            engine = back;
+        }
+    }
+}
+
+#[test]
+fn a_termination_policy_of_the_packages_own_ends_answers() {
+    answers("ending", true);
+}
+
+#[test]
+fn policies_between_logits_and_sampler_are_compiled_in_front_of_it() {
+    answers("processed", true);
+}
+
+#[test]
+fn processors_sampler_and_termination_may_all_be_the_packages_own() {
+    answers("all_own", false);
+}
+
+#[test]
+fn an_application_ends_an_answer_before_a_policy_does() {
+    let dir = package("ending.yaml");
+    let job = job(dir.path());
+    let said = std::fs::read_to_string(dir.path().join("project/generated/packed/model.toml")).unwrap_or_default();
+    assert_eq!(job.text.as_ref().unwrap().stops, [] as [u32; 0], "{said}");
+    let mut engine = open(pipeline::compile(&job, &mut |_| {}).unwrap_or_else(|e| panic!("{e}")).plan);
+    let all = numbers(&golden()["ending"][0]["tokens"]);
+    let request = |max: u32| serde_json::json!({"prompt": [72, 101, 108, 108, 111], "max": max});
+    // The policy ends it two tokens before the limit; an id of the application's ends it earlier still.
+    for (stops, max, count) in [(vec![all[3]], 24, 4), (vec![], 5, 3), (vec![all[8]], 24, 9), (vec![], 24, 9)] {
+        let (tokens, back) = answer(engine, &stops, Options::default(), &request(max));
+        assert_eq!(tokens, all[..count], "stops {stops:?}, at most {max}");
+        engine = back;
+    }
 }
 
 #[test]

@@ -14,6 +14,7 @@ mod indexing;
 mod linear;
 mod matrix;
 mod movement;
+mod policy;
 mod product;
 mod reduce;
 mod sample;
@@ -25,7 +26,8 @@ use super::{Call, Storage};
 use crate::error::Result;
 use crate::graph::{DType, Graph, Node, Op};
 use call::Cx;
-pub use sample::{counter, sample, take_token};
+pub use policy::{begin_held, drawn, goes_on, keep_held, step_word};
+pub use sample::{sample, take_token};
 
 /// The calls that compute `node`. Empty: the output is input 0 under another shape, in the same memory.
 pub fn select(graph: &Graph, node: &Node, storage: impl Into<Storage>) -> Result<Vec<Call>> {

@@ -63,12 +63,6 @@ pub fn sample(vocab: usize, sampler: Phase) -> Result<Vec<Call>> {
     calls.map_err(|why| Error::new("kernels", why))
 }
 
-/// Leaves in `count` how many tokens were drawn.
-pub fn counter(count: ValueId) -> Result<Call> {
-    let b = Builder::new("counter.comp", "counter".to_string()).read(Operand::Step).write(Operand::Value(count));
-    b.finish([1, 1, 1], "tokens drawn".into()).map_err(|why| Error::new("kernels", why))
-}
-
 /// A token that is there already becomes the next.
 pub fn take_token(token: ValueId, vocab: usize) -> Result<Call> {
     let b = Builder::new("take_token.comp", format!("take_token_n{vocab}"))

@@ -28,6 +28,9 @@ const uint DONE_CONTEXT = 3u;
 
 const uint RING_ENTRIES = 1024u;
 
+// Marks the entry of a token with which a policy of the package's own ended the answer.
+const uint RING_ENDS = 0x80000000u;
+
 float step_float(Uints step, uint word) {
     return uintBitsToFloat(step.v[word]);
 }

@@ -186,8 +186,7 @@ fn numpy(dtype: DType) -> &'static str {
 fn held(graph: &Graph, input: ValueId, states: &mut Vec<State>) -> Result<u32> {
     let value = graph.value(input);
     let shape = value.ty.shape.iter().map(|&d| d as u32).collect();
-    let new =
-        State { name: value.name.clone().into(), bytes: bytes(graph, input), shape, dtype: elem(value.ty.dtype) };
+    let new = State { name: value.name.clone().into(), bytes: bytes(graph, input), shape, dtype: elem(value.ty.dtype) };
     shared(new, states)
 }
 

@@ -1,4 +1,4 @@
-// A word of the step as a value, for policies that are graphs of their own.
+// A word of the step as a value, for policies that are graphs of their own. A count that is no limit is a large number with a sign.
 // Args: step, value i32 [1]. Defines: WORD, a name of lib/step.glsl. Grid: one workgroup.
 #version 460
 #include "lib/prelude.glsl"
@@ -14,5 +14,5 @@ layout(push_constant) uniform Args {
 } args;
 
 void main() {
-    args.value.v[0] = args.step.v[WORD];
+    args.value.v[0] = min(args.step.v[WORD], 0x3fffffffu);
 }

@@ -7,7 +7,7 @@ use super::probe::{self, Script, Seen};
 use super::recognise::{Drawer, Parts};
 use super::sampler;
 use super::schema::*;
-use super::tail::{Cut, Known, Feed, Tail};
+use super::tail::{Cut, Feed, Known, Tail};
 use crate::error::{Error, Result};
 use std::path::Path;
 
@@ -65,7 +65,10 @@ pub fn given(
     if whys.is_empty() {
         return Ok(Given { sampler, processed, ending, tail: None });
     }
-    let since = |e: Error| Error { what: format!("{}; policies are compiled as given, since {}", e.what, whys.join("; ")), ..e };
+    let since = |e: Error| Error {
+        what: format!("{}; policies are compiled as given, since {}", e.what, whys.join("; ")),
+        ..e
+    };
     let mut cut = new(Known { logits: processed.is_none(), sampler: own.is_none(), ending: ending.is_none() });
     let mut end = |name: Option<&str>, what: &str| match name {
         Some(name) => cut.cut(name).map(Some).map_err(since),

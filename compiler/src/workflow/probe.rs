@@ -84,7 +84,8 @@ pub fn hold(w: &Workflow, parts: &Parts, graphs: &mut Graphs, script: &Script, s
     }
     if seen.emitted != wanted {
         let (ours, theirs) = (wanted.len(), drawn.len());
-        seen.otherwise = Some(format!("{case}, it ends at token {theirs}, and at ids and the limit it would at {ours}"));
+        seen.otherwise =
+            Some(format!("{case}, it ends at token {theirs}, and at ids and the limit it would at {ours}"));
     }
     Ok(seen)
 }
@@ -184,8 +185,7 @@ impl Stage<'_> {
         let vocab = vocab(parts);
         let first = if self.script.alone { rows.saturating_sub(1) } else { 0 };
         let logits: Vec<f32> = (first..rows).flat_map(|r| row(self.calls, r, vocab)).collect();
-        let logits =
-            Array::new(parts.logits.contract.dtype, vec![1, rows - first, vocab], Values::F32(logits));
+        let logits = Array::new(parts.logits.contract.dtype, vec![1, rows - first, vocab], Values::F32(logits));
         let mut made = HashMap::from([(parts.logits.name.clone(), logits)]);
         for (n, cache) in parts.caches.iter().enumerate() {
             let port = parts.model.output(&cache.output);
@@ -208,10 +208,12 @@ impl Stage<'_> {
         };
         let rows = if self.calls == 1 { self.script.prompt } else { 1 };
         let wanted = row(self.calls.saturating_sub(1), rows.saturating_sub(1), vocab(parts));
-        let wanted = Array::new(parts.logits.contract.dtype, vec![vocab(parts)], Values::F32(wanted.collect())).to_f64();
+        let wanted =
+            Array::new(parts.logits.contract.dtype, vec![vocab(parts)], Values::F32(wanted.collect())).to_f64();
         let logits = find("logits").map(Array::to_f64).unwrap_or_default();
         if logits.len() != wanted.len() {
-            let what = format!("draw {} is shown {} logits, and the model gives {}", self.draws, logits.len(), wanted.len());
+            let what =
+                format!("draw {} is shown {} logits, and the model gives {}", self.draws, logits.len(), wanted.len());
             self.problem.get_or_insert(parts.sampler.path.bad(what));
         } else if let Some(i) = (0..wanted.len()).find(|&i| logits[i] != wanted[i]) {
             self.altered.get_or_insert(format!(

@@ -213,7 +213,8 @@ impl<'a> Cut<'a> {
     /// A cell that policies fill from the decoder, before the loop as at the end of each iteration: here the next step does so.
     fn ahead(&mut self, cell: &Cell, next: &str) -> Result<Feed> {
         if !self.alike(&cell.initializer, next) {
-            let what = format!("begins as '{}' and goes on as '{next}', which are made in different ways", cell.initializer);
+            let what =
+                format!("begins as '{}' and goes on as '{next}', which are made in different ways", cell.initializer);
             return Err(cell.path.bad(what));
         }
         let before = self.tail.calls.len();
@@ -238,7 +239,8 @@ impl<'a> Cut<'a> {
             (Some((a, from)), Some((b, to))) => {
                 let same = a.component == b.component && from == to;
                 let model = b.component == parts.model.name;
-                let inputs = || b.inputs.iter().all(|(port, value)| a.input(port).is_some_and(|v| self.alike(v, value)));
+                let inputs =
+                    || b.inputs.iter().all(|(port, value)| a.input(port).is_some_and(|v| self.alike(v, value)));
                 same && (model || inputs())
             }
             (_, None) => setup == body,

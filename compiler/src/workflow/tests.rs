@@ -310,7 +310,10 @@ fn a_sampler_that_draws_otherwise_is_compiled_as_given() {
     let input = |name: &str| call.inputs.iter().find(|(n, _)| n == name).unwrap().1.clone();
     assert_eq!(input("top_k"), Feed::Const(Array::i64(&[1], &[1])));
     assert_eq!((input("logits"), input("counter")), (Feed::Logits, Feed::Held(0)));
-    assert_eq!((input("active"), input("done")), (Feed::Const(Array::bool(&[1], &[true])), Feed::Const(Array::bool(&[1], &[false]))));
+    assert_eq!(
+        (input("active"), input("done")),
+        (Feed::Const(Array::bool(&[1], &[true])), Feed::Const(Array::bool(&[1], &[false])))
+    );
     let runner_up = std::fs::read_to_string(folder().join("runner_up.yaml")).unwrap();
     assert_eq!(own(&runner_up).0, "contract acme.runner-up@1 is not known");
     let claimed = runner_up

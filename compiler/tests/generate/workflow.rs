@@ -146,7 +146,9 @@ fn an_application_ends_an_answer_before_a_policy_does() {
     let all = numbers(&golden()["ending"][0]["tokens"]);
     let request = |max: u32| serde_json::json!({"prompt": [72, 101, 108, 108, 111], "max": max});
     // The policy ends it two tokens before the limit; an id of the application's ends it earlier still.
-    for (stops, max, count) in [(vec![all[3]], 24, 4), (vec![], 5, 3), (vec![all[8]], 24, 9), (vec![], 24, 9)] {
+    for (stops, max, count) in
+        [(vec![all[3]], 24, 4), (vec![], 5, 3), (vec![all[8]], 24, 9), (vec![], 24, 9), (vec![], u32::MAX, 9)]
+    {
         let (tokens, back) = answer(engine, &stops, Options::default(), &request(max));
         assert_eq!(tokens, all[..count], "stops {stops:?}, at most {max}");
         engine = back;

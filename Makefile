@@ -9,7 +9,7 @@ model ?= smollm2
 prompt ?= What is the capital of France?
 args ?=
 name ?= $(model)-int4
-export prompt onnx dims precision kv pool profile
+export prompt onnx dims precision kv pool profile plot bandwidth
 
 .PHONY: help setup model run quantize test check snap bench verify device loc
 
@@ -41,8 +41,8 @@ check: ## format and lints only
 snap: ## run the snapshot tests and accept what changed; git diff shows it
 	@tools/snap.sh
 
-bench: model ## speed of model=NAME (args="…" for bin/NAME bench)
-	@bin/$(model) bench $(args)
+bench: model ## speed of model=NAME (args="…" for bin/NAME bench; plot=1: a roofline picture, bandwidth=GB/s its roof)
+	@tools/bench.sh $(model) $(args)
 
 verify: model ## compare model=NAME with its golden file
 	@bin/$(model) verify --lengths $(args)

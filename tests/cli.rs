@@ -359,6 +359,41 @@ fn profile_tells_kernels_and_writes_a_trace() {
 }
 
 #[test]
+fn profile_has_rows_of_json_with_what_kernels_read() {
+    let json: Value = serde_json::from_str(&said(&["profile", "-n", "2", "--json"], "")).unwrap();
+    let rows = json["kernels"].as_array().unwrap();
+    let sum = |bucket: &str, what: &str| -> f64 {
+        let of = rows.iter().filter(|r| r["bucket"] == bucket);
+        of.map(|r| r[what].as_f64().unwrap() * r["dispatches"].as_f64().unwrap()).sum()
+    };
+    let info: Value = serde_json::from_str(&said(&["info", "--json"], "")).unwrap();
+    for bucket in info["buckets"].as_array().unwrap() {
+        let name = bucket["name"].as_str().unwrap();
+        let dispatches: f64 =
+            rows.iter().filter(|r| r["bucket"] == name).map(|r| r["dispatches"].as_f64().unwrap()).sum();
+        assert_eq!(dispatches, bucket["dispatches"].as_f64().unwrap(), "{name}");
+        // `info` counts a tensor once a run; the tables of positions are read in every layer.
+        let (summed, told) = (sum(name, "weight_bytes_each"), bucket["weight_bytes"].as_f64().unwrap());
+        assert!(summed >= told && summed < 1.5 * told, "{name}: {summed} for {told}");
+        assert!(sum(name, "cache_bytes_each") > 0.0 && sum(name, "us_each") > 0.0, "{name}");
+    }
+}
+
+#[test]
+fn registers_are_told_or_their_lack_is_one_line_with_code_4() {
+    let output = run(&["profile", "--registers", "--json"], "").get_output().clone();
+    let remarks = String::from_utf8(output.stderr).unwrap();
+    if output.status.success() {
+        let json: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let kernels = json["kernels"].as_array().unwrap();
+        assert!(!kernels.is_empty() && kernels.iter().all(|k| k["executables"][0]["statistics"].is_object()), "{json}");
+    } else {
+        assert_eq!((output.status.code(), output.stdout.len(), remarks.lines().count()), (Some(4), 0, 1), "{remarks}");
+        assert!(remarks.contains("lacks VK_KHR_pipeline_executable_properties"), "{remarks}");
+    }
+}
+
+#[test]
 fn devices_are_listed_by_number() {
     assert!(said(&["--list-devices"], "").starts_with("0: "));
 }

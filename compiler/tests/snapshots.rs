@@ -3,7 +3,8 @@
 use onnxcast::job::{Job, Wish};
 use onnxcast::pipeline::{self, Compiled};
 use onnxcast::plan::Precision;
-use onnxcast_runtime::program::{Block, Dispatch, Program};
+use onnxcast_runtime::cost;
+use onnxcast_runtime::program::{Arg, Block, Dispatch, Part, Program};
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
@@ -106,6 +107,51 @@ fn the_printed_program_is_the_planned_one() {
     let differ = models().filter(|((_, printed, _), compiled)| printed() != planned(compiled));
     let names: Vec<&str> = differ.map(|((name, ..), _)| *name).collect();
     assert!(names.is_empty(), "{names:?}: accepted snapshots count from the next build on");
+}
+
+/// Bytes of activations and ports that the dispatches of a whole run touch, every argument once a dispatch.
+fn activation_bytes(compiled: &Compiled, bucket: usize) -> u64 {
+    let plan = &compiled.plan;
+    let mut extents = plan.extents[bucket].iter();
+    let mut bytes = 0;
+    for block in plan.program.buckets[bucket].blocks.iter() {
+        for row in block.table.iter() {
+            for dispatch in block.dispatches.iter() {
+                // Extents are of all dispatches, those of the other sampler too.
+                for (arg, extent) in dispatch.args.iter().zip(extents.next().unwrap()) {
+                    let arg = if let Arg::Column(c) = arg { row[*c as usize] } else { *arg };
+                    let moved = matches!(arg, Arg::Arena(_) | Arg::Input(_) | Arg::Output(_));
+                    bytes += if moved && Part::Whole.has(block.phase) { *extent } else { 0 };
+                }
+            }
+        }
+    }
+    assert!(extents.next().is_none());
+    bytes
+}
+
+/// Speed on one machine is noise on another; these are not. A change here is either meant, and stands in the commit that means it, or a
+/// mistake that no other test sees.
+#[test]
+fn what_a_run_of_every_bucket_costs_changes_on_purpose_alone() {
+    let mut lines = vec![];
+    for ((name, ..), compiled) in models() {
+        let program = &compiled.plan.program;
+        for (i, bucket) in program.buckets.iter().enumerate() {
+            let cost = cost::run(program, bucket, Part::Whole);
+            lines.push(format!(
+                "{name} {} of {}: {} dispatches, {} barriers, {} bytes of weights, {} of cache a row, {} of activations",
+                bucket.name,
+                bucket.rows,
+                cost.dispatches,
+                cost.barriers,
+                cost.weight_bytes,
+                cost::cache_row_bytes(program),
+                activation_bytes(compiled, i)
+            ));
+        }
+    }
+    in_folder("", || insta::assert_snapshot!("counts", lines.join("\n")));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::program::{Arg, Bucket, Elem, Kernel, Part, Program, State, Tensor};
+use crate::program::{Arg, Bucket, Dispatch, Elem, Kernel, Part, Program, State, Tensor};
 
 /// Totals of one or several runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -57,13 +57,42 @@ pub fn run(program: &Program, bucket: &Bucket, part: Part) -> Cost {
     cost
 }
 
+/// A dispatch of a bucket behind `depth` rows of cache: what it reads of weights, and of cache what it reads or writes.
+pub fn dispatch(program: &Program, bucket: &Bucket, (of, row): (&Dispatch, &[Arg]), depth: u32) -> Cost {
+    let mut cost = Cost { dispatches: 1, barriers: of.barrier.into(), ..Cost::default() };
+    let Some(kernel) = program.kernels.get(of.kernel as usize) else { return cost };
+    let context = program.decoder.as_ref().map_or(1, |d| d.context.max(1));
+    for (i, arg) in of.args.iter().enumerate() {
+        match meant(*arg, row) {
+            Some(Arg::Weight(tensor)) if kernel.looks_up() => {
+                cost.weight_bytes += looked_up_bytes(program, tensor, bucket.rows);
+            }
+            Some(Arg::Weight(tensor)) => {
+                cost.weight_bytes += program.tensors.get(tensor as usize).map_or(0, |t| t.bytes);
+            }
+            Some(Arg::State(state)) => {
+                let Some(state) = program.states.get(state as usize) else { continue };
+                if !is_cache(program, state) {
+                    continue;
+                }
+                let writes = kernel.writes >> i & 1 == 1;
+                let rows = if writes { bucket.rows } else { depth.saturating_add(bucket.rows).min(context) };
+                cost.cache_bytes += state.bytes / u64::from(context) * u64::from(rows);
+            }
+            _ => {}
+        }
+    }
+    cost
+}
+
+/// What an argument stands for in a repetition of its block.
+fn meant(arg: Arg, row: &[Arg]) -> Option<Arg> {
+    if let Arg::Column(c) = arg { row.get(c as usize).copied() } else { Some(arg) }
+}
+
 fn weight(arg: Arg, row: &[Arg]) -> Option<u32> {
-    match arg {
-        Arg::Weight(i) => Some(i),
-        Arg::Column(c) => match row.get(c as usize) {
-            Some(Arg::Weight(i)) => Some(*i),
-            _ => None,
-        },
+    match meant(arg, row) {
+        Some(Arg::Weight(i)) => Some(i),
         _ => None,
     }
 }
@@ -115,10 +144,14 @@ pub fn cache_type(program: &Program) -> &'static str {
 }
 
 fn caches(program: &Program) -> impl Iterator<Item = &State> {
-    let context = program.decoder.as_ref().map(|d| d.context.max(1));
-    let pictures = program.decoder.as_ref().and_then(|d| d.pictures).map(|p| p.state as usize);
-    let states = program.states.iter().enumerate().filter(move |(i, _)| Some(*i) != pictures).map(|(_, s)| s);
-    states.filter(move |s| s.shape.len() >= 2 && Some(s.shape[s.shape.len() - 2]) == context)
+    program.states.iter().filter(|s| is_cache(program, s))
+}
+
+fn is_cache(program: &Program, state: &State) -> bool {
+    let Some(decoder) = &program.decoder else { return false };
+    let pictures = decoder.pictures.and_then(|p| program.states.get(p.state as usize));
+    let rows = state.shape.len().checked_sub(2).and_then(|at| state.shape.get(at));
+    pictures.is_none_or(|p| p.name != state.name) && rows == Some(&decoder.context.max(1))
 }
 
 /// A prompt of `tokens` in an empty cache, its last chunk run as `part`; none where the program is no decoder.
@@ -156,7 +189,7 @@ pub(crate) mod tests {
         }
     }
 
-    fn dispatch(kernel: u32, arg: Arg, barrier: bool) -> Dispatch {
+    fn call(kernel: u32, arg: Arg, barrier: bool) -> Dispatch {
         let args = vec![arg, Arg::Arena(0)].into();
         Dispatch { kernel, grid: [1, 1, 1], args, barrier, note: "layer {l}".into() }
     }
@@ -179,9 +212,9 @@ pub(crate) mod tests {
             inputs: vec![].into(),
             outputs: vec![].into(),
             blocks: vec![
-                body(vec![vec![]], dispatch(0, Arg::Weight(0), false), Phase::Body),
-                body(vec![vec![Arg::Weight(1)], vec![Arg::Weight(2)]], dispatch(1, Arg::Column(0), true), Phase::Body),
-                body(vec![vec![]], dispatch(1, Arg::Weight(0), true), Phase::Head),
+                body(vec![vec![]], call(0, Arg::Weight(0), false), Phase::Body),
+                body(vec![vec![Arg::Weight(1)], vec![Arg::Weight(2)]], call(1, Arg::Column(0), true), Phase::Body),
+                body(vec![vec![]], call(1, Arg::Weight(0), true), Phase::Head),
             ]
             .into(),
         };
@@ -202,6 +235,23 @@ pub(crate) mod tests {
     fn a_decode_step_reads_every_weight_once_and_one_row_of_the_embedding() {
         let cost = run(&toy(), &toy().buckets[1], Part::Whole);
         assert_eq!(cost, Cost { dispatches: 4, barriers: 3, weight_bytes: 1000 + 64 + 64 + 100, cache_bytes: 0 });
+    }
+
+    #[test]
+    fn a_dispatch_reads_its_weights_and_the_cache_before_it() {
+        let program = toy();
+        let bucket = &program.buckets[0];
+        let of = |args: [Arg; 2]| Dispatch { args: args.to_vec().into(), ..call(1, args[0], true) };
+        let [lookup, linear] = [0, 1].map(|b| &bucket.blocks[b]);
+        let cost = dispatch(&program, bucket, (&lookup.dispatches[0], &lookup.table[0]), 0);
+        assert_eq!((cost.weight_bytes, cost.cache_bytes), (8 * 100, 0));
+        let cost = dispatch(&program, bucket, (&linear.dispatches[0], &linear.table[1]), 0);
+        assert_eq!((cost.dispatches, cost.barriers, cost.weight_bytes), (1, 1, 64));
+        // Rows of 8 bytes; a chunk of 8 behind 20, and behind more than fit.
+        let read = |depth| dispatch(&program, bucket, (&of([Arg::State(0), Arg::Arena(0)]), &[]), depth).cache_bytes;
+        assert_eq!((read(20), read(99)), (28 * 8, 100 * 8));
+        let written = dispatch(&program, bucket, (&of([Arg::Arena(0), Arg::State(0)]), &[]), 20);
+        assert_eq!(written.cache_bytes, 8 * 8);
     }
 
     #[test]

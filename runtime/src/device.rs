@@ -8,11 +8,12 @@ use crate::error::{Error, Kind, Result};
 use crate::kept::{Kept, Place};
 use crate::ledger::{Allocated, Ledger};
 use crate::memory::Purpose;
-use abilities::{copy_queue, extensions, features, limits, queue_family};
+use abilities::{copy_queue, extensions, features, limits, queue_family, tells_statistics};
 use pick::{choose, describe, devices};
 use std::sync::{Arc, Mutex, PoisonError};
 use vulkano::command_buffer::allocator::StandardCommandBufferAllocator;
-use vulkano::device::{DeviceCreateInfo, Queue, QueueCreateInfo};
+use vulkano::device::physical::PhysicalDevice;
+use vulkano::device::{DeviceCreateInfo, DeviceExtensions, DeviceFeatures, Queue, QueueCreateInfo};
 use vulkano::instance::debug::{
     DebugUtilsMessageSeverity, DebugUtilsMessageType, DebugUtilsMessenger, DebugUtilsMessengerCallback,
     DebugUtilsMessengerCreateInfo,
@@ -31,6 +32,8 @@ pub struct Options {
     pub no_import: bool,
     /// Copies go through the compute queue, as on a device that has no other.
     pub one_queue: bool,
+    /// For what the driver tells of a kernel's machine code (`crate::executables`).
+    pub statistics: bool,
     /// Where compiled pipelines are kept from start to start (`crate::kept`); none keeps nothing.
     pub kept: Option<Place>,
 }
@@ -79,6 +82,10 @@ impl Device {
             return Err(Error::new(Kind::Unfit, format!("device '{}' lacks {}", info.name, info.lacks.join(", ")))
                 .hint("choose another with --device (see --list-devices)"));
         }
+        if options.statistics && !tells_statistics(&physical) {
+            let what = format!("device '{}' lacks VK_KHR_pipeline_executable_properties", info.name);
+            return Err(Error::new(Kind::Unfit, what).hint("its driver tells nothing of registers"));
+        }
         let family = queue_family(&physical)
             .ok_or_else(|| Error::new(Kind::Unfit, format!("device '{}' has no compute queue", info.name)))?;
         let aside = copy_queue(&physical, family).filter(|_| !options.one_queue);
@@ -87,16 +94,9 @@ impl Device {
         if options.no_import {
             limits.import_align = 0;
         }
-        let (vk, queues) = vulkano::device::Device::new(
-            physical.clone(),
-            DeviceCreateInfo {
-                queue_create_infos: queue_infos(family, aside),
-                enabled_features: features(physical.supported_features()),
-                enabled_extensions: extensions(physical.supported_extensions()),
-                ..Default::default()
-            },
-        )
-        .map_err(|e| Error::vulkan(&format!("opening device '{}'", info.name), e))?;
+        let wanted = wanted(&physical, options.statistics, queue_infos(family, aside));
+        let (vk, queues) = vulkano::device::Device::new(physical.clone(), wanted)
+            .map_err(|e| Error::vulkan(&format!("opening device '{}'", info.name), e))?;
         let queues: Vec<Arc<Queue>> = queues.collect();
         let no_queue = || Error::new(Kind::Other, "the driver gave no queue");
         let get = |(family, index): (u32, u32)| {
@@ -182,6 +182,18 @@ impl Device {
     /// What the validation layer said so far; empty without it.
     pub fn validation_messages(&self) -> Vec<String> {
         self.inner.messages.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+/// What a device is opened with; `statistics` are those of kernels.
+fn wanted(physical: &PhysicalDevice, statistics: bool, queue_create_infos: Vec<QueueCreateInfo>) -> DeviceCreateInfo {
+    let features = features(physical.supported_features());
+    let extensions = extensions(physical.supported_extensions());
+    DeviceCreateInfo {
+        queue_create_infos,
+        enabled_features: DeviceFeatures { pipeline_executable_info: statistics, ..features },
+        enabled_extensions: DeviceExtensions { khr_pipeline_executable_properties: statistics, ..extensions },
+        ..Default::default()
     }
 }
 

@@ -1,6 +1,6 @@
 //! The runtime that every model executable links. It knows Vulkan, tokens and files; it knows no model.
 //! Read in this order: `program` (what it runs), `step`, `model`; `device`, `matrix`, `ledger`, `memory`, `layout`, `weights`; `check`,
-//! `spirv`, `kept`, `commands`, `submit`, `transfer`, `tuning`, `recorder`; `residency`, `pages`, `holding`, `conveyor` (weights beyond a budget); `engine`; `array`, `raw`, `npz`; `sampling`, `generator`, `session`, `text`, `picture`; what measures
+//! `spirv`, `kept`, `executables`, `commands`, `submit`, `transfer`, `tuning`, `recorder`; `residency`, `pages`, `holding`, `conveyor` (weights beyond a budget); `engine`; `array`, `raw`, `npz`; `sampling`, `generator`, `session`, `text`, `picture`; what measures
 //! and compares: `audit`, `bench`, `cost`, `host`, `profile`, `verify`, `verify_rows`, `ppl`; and `cli` on top.
 
 #![deny(unsafe_code)]
@@ -18,6 +18,7 @@ pub mod cost;
 pub mod device;
 pub mod engine;
 pub mod error;
+mod executables;
 pub mod generator;
 pub mod hasher;
 mod holding;

@@ -14,6 +14,8 @@ pub struct Timing {
     pub note: String,
     pub block: u32,
     pub repetition: u32,
+    /// Its index in the block.
+    pub dispatch: u32,
     pub grid: [u32; 3],
     pub start_ns: f64,
     pub ns: f64,
@@ -40,6 +42,7 @@ impl Engine {
                 note: layers::at(&dispatch.note, place.repetition),
                 block: place.block,
                 repetition: place.repetition,
+                dispatch: place.dispatch,
                 grid: dispatch.grid,
                 start_ns,
                 ns: end - start_ns,

@@ -184,6 +184,13 @@ pub(crate) fn pipeline_layout(device: &Device) -> Result<Arc<PipelineLayout>> {
 }
 
 pub(crate) fn pipeline(device: &Device, layout: &Arc<PipelineLayout>, code: &Code) -> Result<Arc<ComputePipeline>> {
+    let info = ComputePipelineCreateInfo::stage_layout(stage(device, code)?, layout.clone());
+    let cache = device.inner.kept.as_ref().map(|kept| kept.cache().clone());
+    ComputePipeline::new(device.inner.vk.clone(), cache, info).map_err(|e| Error::vulkan("pipeline", e))
+}
+
+/// A kernel's code, specialised to the device.
+pub(crate) fn stage(device: &Device, code: &Code) -> Result<PipelineShaderStageCreateInfo> {
     let vk = &device.inner.vk;
     if let Code::Words(words) = code {
         let (needed, found) = (spirv::shared_bytes(words), u64::from(device.limits().shared_bytes));
@@ -213,9 +220,7 @@ pub(crate) fn pipeline(device: &Device, layout: &Arc<PipelineLayout>, code: &Cod
     if tuned && fixed && varies && vk.enabled_features().subgroup_size_control {
         stage.required_subgroup_size = Some(subgroup);
     }
-    let info = ComputePipelineCreateInfo::stage_layout(stage, layout.clone());
-    let cache = device.inner.kept.as_ref().map(|kept| kept.cache().clone());
-    ComputePipeline::new(vk.clone(), cache, info).map_err(|e| Error::vulkan("pipeline", e))
+    Ok(stage)
 }
 
 #[allow(unsafe_code)]

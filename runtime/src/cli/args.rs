@@ -18,7 +18,7 @@ Exit codes:
     1  any other failure
     2  flags that make no sense
     3  no Vulkan driver, or no such device
-    4  the device lacks a feature or a limit that the model needs
+    4  the device lacks a feature or a limit that the model needs, or one that profile --registers does
     5  weights missing, short, altered or of another model
     6  a prompt, template, file or array that cannot be used
     7  out of memory
@@ -230,6 +230,12 @@ pub struct Profile {
     /// Write a Chrome trace (chrome://tracing, Perfetto)
     #[arg(long, value_name = "FILE")]
     pub trace: Option<PathBuf>,
+    /// Instead of times, what the driver tells of each kernel's machine code: registers, spills, size; exit code 4 where it does not
+    #[arg(long, conflicts_with = "trace")]
+    pub registers: bool,
+    /// Print one JSON object: a row for each bucket and kernel, with times and bytes
+    #[arg(long)]
+    pub json: bool,
     #[command(flatten, next_help_heading = "Sampling")]
     pub draw: Draw,
 }

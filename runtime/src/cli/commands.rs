@@ -198,25 +198,36 @@ impl Call<'_> {
     }
 
     pub fn profile(&self, options: &args::Profile, out: &mut Out) -> Result<()> {
+        if options.registers {
+            return self.registers(options.json, out);
+        }
         let program = self.setting.program;
-        let mut all = Vec::new();
+        let (mut all, device);
         if let Some(decoder) = &program.decoder {
             // One more than fits is enough for the session to refuse it.
             let ids = bench::ids(options.prompt.min(decoder.context), decoder.vocab, 0);
             let name = |bucket: u32| program.buckets.get(bucket as usize).map_or("", |b| b.name.as_ref());
             let mut session = self.session(false, true)?;
+            device = session.device_name().to_owned();
             let (prefill, decode) = session.profile(&ids, options.tokens)?;
-            all.push(Runs { bucket: name(decoder.prefill), runs: vec![prefill] });
-            all.push(Runs { bucket: name(decoder.decode), runs: decode });
+            let (rows, prompt) =
+                (program.buckets.get(decoder.prefill as usize).map_or(1, |b| b.rows.max(1)), ids.len() as u32);
+            let last = prompt.saturating_sub(1) / rows * rows;
+            all = vec![Runs { bucket: name(decoder.prefill), depth: last, more: 0, runs: vec![prefill] }];
+            all.push(Runs { bucket: name(decoder.decode), depth: prompt, more: 1, runs: decode });
             all.extend(profile_ports(program, session.engine(), options.tokens)?);
         } else {
             let mut engine = open::engine(self.model, program.clone(), self.flags, true)?;
+            device = engine.device().info().name.clone();
             all = profile_ports(program, &mut engine, options.tokens)?;
         }
         if let Some(path) = &options.trace {
             let text = super::profile::trace(&all).to_string();
             std::fs::write(path, text).map_err(|e| Error::input(e.to_string()).at(path.display()))?;
             remark(&format!("wrote {}", path.display()));
+        }
+        if options.json {
+            return out.json(&super::profile::json(&device, program, &all));
         }
         out.text(&all.iter().map(Runs::report).collect::<Vec<_>>().join("\n"))
     }
@@ -247,7 +258,7 @@ fn profile_ports<'a>(program: &'a Program, engine: &mut Engine, times: u32) -> R
             engine.run(i as u32, Part::Whole)?;
             runs.push(engine.timings(i as u32, Part::Whole)?);
         }
-        all.push(Runs { bucket: &bucket.name, runs });
+        all.push(Runs { bucket: &bucket.name, depth: 0, more: 0, runs });
     }
     Ok(all)
 }

@@ -15,6 +15,7 @@ mod interrupt;
 mod open;
 mod out;
 mod profile;
+mod registers;
 mod residency;
 #[cfg(test)]
 mod script;

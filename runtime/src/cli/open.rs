@@ -17,17 +17,26 @@ use crate::weights::WeightSource;
 
 /// The device that the flags name. Pipelines are kept for a `model` by name, unless the flags say otherwise.
 pub fn device(flags: &args::Engine, model: Option<&str>) -> Result<Device> {
-    let pick = flags.device.as_deref().map_or(Pick::Auto, Pick::parse);
     let place = |model: &str| Some(kept::Place { folder: kept::folder()?, model: model.into() });
     let kept = model.filter(|_| !flags.no_cache).and_then(place);
-    let device = Device::open(&device::Options { pick, no_import: flags.no_import, kept, ..Default::default() })?;
+    opened(device::Options { no_import: flags.no_import, kept, ..Default::default() }, flags)
+}
+
+/// The same device for what its driver tells of kernels; nothing is kept of it.
+pub fn telling(flags: &args::Engine) -> Result<Device> {
+    opened(device::Options { statistics: true, ..Default::default() }, flags)
+}
+
+fn opened(options: device::Options, flags: &args::Engine) -> Result<Device> {
+    let pick = flags.device.as_deref().map_or(Pick::Auto, Pick::parse);
+    let device = Device::open(&device::Options { pick, ..options })?;
     if let Some(warning) = device.warning() {
         remark(warning);
     }
     Ok(device)
 }
 
-fn code(forms: &Forms) -> Code {
+pub fn code(forms: &Forms) -> Code {
     let plain = Code::Load(forms.plain);
     match forms.matrix {
         Some(units) => Code::Forms(Box::new(plain), Box::new(Code::Load(units))),

@@ -1,15 +1,20 @@
-//! `profile`: where the time goes. In: times of every dispatch of some runs. Out: tables by kernel, by layer and by dispatch, and a
-//! Chrome trace. Promise: times of all dispatches add up to the time of the run.
+//! `profile`: where the time goes. In: times of every dispatch of some runs. Out: tables by kernel, by layer and by dispatch, rows of
+//! JSON, and a Chrome trace. Promise: times of all dispatches add up to the time of the run.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
+use crate::cost;
 use crate::profile::Timing;
+use crate::program::Program;
 
 /// Runs of one bucket.
 pub struct Runs<'a> {
     pub bucket: &'a str,
+    /// Rows of the cache before the first run; each later one has `more`.
+    pub depth: u32,
+    pub more: u32,
     pub runs: Vec<Vec<Timing>>,
 }
 
@@ -70,6 +75,37 @@ impl Runs<'_> {
         out
     }
 
+    /// A row for each kernel: its dispatches, their time, and what they read; the largest first.
+    fn rows(&self, program: &Program) -> Vec<Value> {
+        let runs = self.runs.len().max(1) as f64;
+        let kernels = self.groups(|t| t.kernel.clone()).into_iter();
+        let row = |group: Group| {
+            let (mut weight_bytes, mut cache_bytes, mut note) = (0, 0, "");
+            for (run, depth) in self.runs.iter().zip((0..).map(|i: u32| self.depth + i * self.more)) {
+                for timing in run.iter().filter(|t| t.kernel == group.name) {
+                    let cost = self.cost(program, timing, depth).unwrap_or_default();
+                    weight_bytes += cost.weight_bytes;
+                    cache_bytes += cost.cache_bytes;
+                    note = if note.is_empty() { &timing.note } else { note };
+                }
+            }
+            let (count, ns) = (group.dispatches.max(1) as f64, group.ns);
+            json!({
+                "bucket": self.bucket, "kernel": group.name, "note": note, "runs": self.runs.len(), "dispatches": count / runs,
+                "us_a_run": ns / runs / 1e3, "us_each": ns / count / 1e3,
+                "weight_bytes_each": weight_bytes as f64 / count, "cache_bytes_each": cache_bytes as f64 / count,
+            })
+        };
+        kernels.map(row).collect()
+    }
+
+    fn cost(&self, program: &Program, timing: &Timing, depth: u32) -> Option<cost::Cost> {
+        let bucket = program.buckets.iter().find(|b| b.name == self.bucket)?;
+        let block = bucket.blocks.get(timing.block as usize)?;
+        let row = block.table.get(timing.repetition as usize)?;
+        Some(cost::dispatch(program, bucket, (block.dispatches.get(timing.dispatch as usize)?, row), depth))
+    }
+
     /// Events for chrome://tracing and Perfetto, runs one after another from `at_ns` on; moves it to their end.
     fn events(&self, at_ns: &mut f64) -> Vec<Value> {
         let mut events = Vec::new();
@@ -87,6 +123,12 @@ impl Runs<'_> {
     }
 }
 
+/// Rows by bucket and kernel.
+pub fn json(device: &str, program: &Program, buckets: &[Runs]) -> Value {
+    let rows: Vec<Value> = buckets.iter().flat_map(|b| b.rows(program)).collect();
+    json!({"model": program.name, "device": device, "kernels": rows})
+}
+
 /// A Chrome trace of several buckets, one after another.
 pub fn trace(buckets: &[Runs]) -> Value {
     let mut at_ns = 0.0;
@@ -100,7 +142,7 @@ mod tests {
 
     fn timing(kernel: &str, block: u32, repetition: u32, start_ns: f64, ns: f64) -> Timing {
         let note = format!("{kernel} of {repetition}");
-        Timing { kernel: kernel.into(), note, block, repetition, grid: [1, 1, 1], start_ns, ns }
+        Timing { kernel: kernel.into(), note, block, repetition, dispatch: 0, grid: [1, 1, 1], start_ns, ns }
     }
 
     fn runs() -> Runs<'static> {
@@ -110,7 +152,7 @@ mod tests {
             timing("linear", 1, 1, 3000.0, 4000.0),
             timing("linear", 2, 0, 7000.0, 3000.0),
         ];
-        Runs { bucket: "decode", runs: vec![run.clone(), run] }
+        Runs { bucket: "decode", depth: 5, more: 1, runs: vec![run.clone(), run] }
     }
 
     #[test]
@@ -123,6 +165,19 @@ mod tests {
         assert!(report.contains("       9.0   90.0      3      3.00  linear\n"), "{report}");
         assert!(report.contains("  block 1 layer 1\n") && report.contains("  block 2\n"), "{report}");
         assert!(report.contains("  linear of 1\n"), "{report}");
+    }
+
+    #[test]
+    fn rows_say_what_a_kernels_dispatches_read() {
+        let json = json("soft", &cost::tests::toy(), &[runs()]);
+        assert_eq!((&json["model"], &json["device"]), (&json!("toy"), &json!("soft")));
+        let rows = json["kernels"].as_array().unwrap();
+        let names: Vec<&Value> = rows.iter().map(|r| &r["kernel"]).collect();
+        assert_eq!(names, ["linear", "gather"]);
+        // Two layers of 64 bytes and a head of 1000 over three dispatches; one row of the table.
+        assert_eq!((&rows[0]["dispatches"], &rows[0]["us_each"]), (&json!(3.0), &json!(3.0)));
+        assert_eq!(rows[0]["weight_bytes_each"].as_f64().unwrap(), (64.0 + 64.0 + 1000.0) / 3.0);
+        assert_eq!((&rows[1]["weight_bytes_each"], &rows[1]["cache_bytes_each"]), (&json!(100.0), &json!(0.0)));
     }
 
     #[test]

@@ -122,6 +122,12 @@ pub(super) fn features(have: &DeviceFeatures) -> DeviceFeatures {
     }
 }
 
+/// Whether the driver tells what it made of a kernel.
+pub(super) fn tells_statistics(physical: &PhysicalDevice) -> bool {
+    let extension = physical.supported_extensions().khr_pipeline_executable_properties;
+    extension && physical.supported_features().pipeline_executable_info
+}
+
 pub(super) fn extensions(have: &DeviceExtensions) -> DeviceExtensions {
     DeviceExtensions {
         ext_external_memory_host: have.ext_external_memory_host,

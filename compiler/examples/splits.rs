@@ -10,7 +10,7 @@ use onnxcast::shaders;
 use onnxcast_runtime::array::Array;
 use onnxcast_runtime::device::{Device, Options as DeviceOptions};
 use onnxcast_runtime::engine::{Engine, Options};
-use onnxcast_runtime::program::Phase;
+use onnxcast_runtime::program::{Kernel, Phase};
 use onnxcast_runtime::recorder::{Code, Part, RecordOptions};
 use onnxcast_runtime::weights::WeightSource;
 
@@ -25,9 +25,9 @@ struct Shape {
     gated: bool,
 }
 
-/// LOCAL, SLOTS, UNITS, and whether it walks.
+/// LOCAL, SLOTS, UNITS, and WALK.
 #[derive(Clone, Copy, PartialEq, Debug)]
-struct Split(usize, usize, usize, bool);
+struct Split(usize, usize, usize, usize);
 
 /// The kernels of the plan, but that each graph has the split that its name is the number of.
 struct Divided<'a>(&'a [Option<Split>]);
@@ -49,8 +49,8 @@ impl Select for Divided<'_> {
             }
             let defines = call.kernel.defines.to_mut();
             defines.retain(|(name, _)| name != "WALK");
-            if walk {
-                defines.push(("WALK".into(), "1".into()));
+            if walk > 0 {
+                defines.push(("WALK".into(), walk.to_string().into()));
             }
             let n = graph.shape(node.out())[2];
             let all = if matches!(node.op, Op::GatedLinear { .. }) { n.div_ceil(2) } else { n.div_ceil(4) };
@@ -109,6 +109,19 @@ struct Timed {
     y: Vec<f64>,
 }
 
+/// On as many threads as there are cores: a program here is a hundred kernels.
+fn compiled(kernels: &[Kernel]) -> Result<Vec<Code>, Failure> {
+    let threads = std::thread::available_parallelism().map_or(1, |n| n.get());
+    let part = |part: &[Kernel]| part.iter().map(shaders::compile).collect::<Result<Vec<_>, _>>();
+    let parts = std::thread::scope(|scope| {
+        let handles: Vec<_> =
+            kernels.chunks(kernels.len().div_ceil(threads).max(1)).map(|p| scope.spawn(move || part(p))).collect();
+        handles.into_iter().map(|h| h.join().map_err(|_| "a compiling thread panicked")).collect::<Result<Vec<_>, _>>()
+    })?;
+    let words = parts.into_iter().collect::<Result<Vec<_>, _>>()?.concat();
+    Ok(words.into_iter().map(|words| Code::Words(words.into())).collect())
+}
+
 /// All splits in one program, a bucket each, so that they share weights and the device never idles between them.
 fn run(device: &Device, shape: Shape, splits: &[Option<Split>]) -> Result<Vec<Timed>, Failure> {
     let copies = (150_000_000 / bytes(shape)).clamp(2, 24);
@@ -136,13 +149,9 @@ fn run(device: &Device, shape: Shape, splits: &[Option<Split>]) -> Result<Vec<Ti
         .buckets
         .iter()
         .map(|b| b.blocks[0].dispatches[0].kernel as usize)
-        .map(|k| Split(define(k, "LOCAL"), define(k, "SLOTS"), define(k, "UNITS"), define(k, "WALK") == 1))
+        .map(|k| Split(define(k, "LOCAL"), define(k, "SLOTS"), define(k, "UNITS"), define(k, "WALK")))
         .collect();
-    let code: Vec<Code> = program
-        .kernels
-        .iter()
-        .map(|k| shaders::compile(k).map(|words| Code::Words(words.into())))
-        .collect::<Result<_, _>>()?;
+    let code = compiled(&program.kernels)?;
     let record = RecordOptions { full_barriers: true, timestamps: true, ..Default::default() };
     let options = Options { record, ..Options::default() };
     let mut engine = Engine::new(device, program, &code, &WeightSource::Synthetic(1), options, &mut |_, _| {})?;
@@ -154,7 +163,7 @@ fn run(device: &Device, shape: Shape, splits: &[Option<Split>]) -> Result<Vec<Ti
         let y = engine.run_raw(bucket, &[("x", &x)])?;
         // An idle device slows its clock down.
         let start = std::time::Instant::now();
-        while start.elapsed().as_millis() < if number == 0 { 500 } else { 60 } {
+        while start.elapsed().as_millis() < if number == 0 { 400 } else { 25 } {
             engine.run(bucket, Part::Whole)?;
         }
         let mut times = Vec::new();
@@ -181,9 +190,9 @@ fn splits(shape: Shape) -> Vec<Split> {
             for depth in [1, 2, 4] {
                 let (local, units) = (groups * slots, groups * depth);
                 let shared = 16 * units * slots + 4 * local + if chunk > 8 { 4 * chunk * slots } else { 0 };
-                let fits = (64..=512).contains(&local) && units <= local && shared <= 49152;
-                if fits && depth * each <= 8 && (100..5000).contains(&all.div_ceil(units)) {
-                    out.push(Split(local, slots, units, false));
+                let fits = (48..=512).contains(&local) && units <= local && shared <= 49152;
+                if fits && depth * each <= 8 && (60..5000).contains(&all.div_ceil(units)) {
+                    out.push(Split(local, slots, units, 0));
                 }
             }
         }
@@ -197,12 +206,14 @@ fn splits(shape: Shape) -> Vec<Split> {
 /// Splits of the walking form.
 fn walks(k: usize, chunk: usize, all: usize) -> Vec<Split> {
     let mut out = Vec::new();
-    for slots in (14..=43).filter(|s| (k / chunk).is_multiple_of(*s)) {
-        for groups in [2, 3, 4, 6, 8, 10, 12, 16] {
-            let local = groups * slots;
-            let shared = 16 * local + 4 * local + 8 * slots * chunk;
-            if (64..=512).contains(&local) && shared <= 16 << 10 && (100..8000).contains(&all.div_ceil(groups)) {
-                out.push(Split(local, slots, groups, true));
+    for walk in [1, 2] {
+        for slots in (14..=43).filter(|s| (k / chunk).is_multiple_of(s * walk)) {
+            for groups in [1, 2, 3, 4, 6, 8, 10, 12, 16] {
+                let local = groups * slots;
+                let shared = 16 * local + 4 * local + 8 * slots * walk * chunk;
+                if (48..=512).contains(&local) && shared <= 48 << 10 && (60..10_000).contains(&all.div_ceil(groups)) {
+                    out.push(Split(local, slots, groups, walk));
+                }
             }
         }
     }

@@ -54,10 +54,8 @@ const GATHER_Q8_G64_MID_M1_K896_ROWS151936: u32 = 17;
 const QKV_Q4_G64_MIN_M1_K896_H14_2_D64_C1024_RMS: u32 = 18;
 const ATTEND_F16_M1_H14_2_D64_C1024: u32 = 19;
 const MATVEC_Q4_G64_MIN_M1_K896_N896_ADD: u32 = 20;
-const MATVEC_Q4_G64_MIN_M1_K896_N896_ADD_BY4: u32 = 21;
-const GATED_MATVEC_Q4_G64_MIN_M1_K896_N4864_RMS_SILU: u32 = 22;
-const MATVEC_Q4_G64_MIN_M1_K4864_N896_ADD: u32 = 23;
-const MATVEC_Q4_G64_MIN_M1_K4864_N896_ADD_BY2: u32 = 24;
+const GATED_MATVEC_Q4_G64_MIN_M1_K896_N4864_RMS_SILU: u32 = 21;
+const MATVEC_Q4_G64_MIN_M1_K4864_N896_ADD: u32 = 22;
 
 static KERNELS: &[Kernel] = &[
     kernel!(
@@ -125,7 +123,7 @@ static KERNELS: &[Kernel] = &[
         "matvec_q8_g64_mid_m1_k896_n151936_rms", "linear.comp", args 5, writes 4, [M =
         "1", K = "896", N = "151936", WEIGHT_BITS = "8", WEIGHT_ROWS = "151936", GROUP =
         "64", ZERO = "0", SALIENT = "0", ACT = "0", BIAS = "0", RESIDUAL = "0", LIVE =
-        "1", THREAD_ROWS = "0", LOCAL = "112", SLOTS = "56", UNITS = "4", NORM = "1", EPS
+        "1", THREAD_ROWS = "0", LOCAL = "224", SLOTS = "56", UNITS = "8", NORM = "1", EPS
         = "1e-6", HALVES = "0"]
     ),
     kernel!("argmax_f32_n151936", "argmax.comp", args 3, writes 2, [V = "151936", SLICE = "1280", LOCAL = "256"]),
@@ -172,13 +170,6 @@ static KERNELS: &[Kernel] = &[
         "0.0", HALVES = "0"]
     ),
     kernel!(
-        "matvec_q4_g64_min_m1_k896_n896_add_by4", "linear.comp", args 5, writes 4, [M =
-        "1", K = "896", N = "896", WEIGHT_BITS = "4", WEIGHT_ROWS = "896", GROUP = "64",
-        ZERO = "2", SALIENT = "0", ACT = "0", BIAS = "0", RESIDUAL = "1", LIVE = "1",
-        THREAD_ROWS = "0", LOCAL = "112", SLOTS = "28", UNITS = "4", NORM = "0", EPS =
-        "0.0", HALVES = "0"]
-    ),
-    kernel!(
         "gated_matvec_q4_g64_min_m1_k896_n4864_rms_silu", "gated_linear.comp", args 5,
         writes 4, [M = "1", K = "896", N = "4864", WEIGHT_BITS = "4", WEIGHT_ROWS =
         "9728", GROUP = "64", ZERO = "2", SALIENT = "0", ACT = "15", LIVE = "1",
@@ -189,31 +180,12 @@ static KERNELS: &[Kernel] = &[
         "matvec_q4_g64_min_m1_k4864_n896_add", "linear.comp", args 5, writes 4, [M = "1",
         K = "4864", N = "896", WEIGHT_BITS = "4", WEIGHT_ROWS = "896", GROUP = "64", ZERO
         = "2", SALIENT = "0", ACT = "0", BIAS = "0", RESIDUAL = "1", LIVE = "1",
-        THREAD_ROWS = "0", LOCAL = "76", SLOTS = "76", UNITS = "1", NORM = "0", EPS =
-        "0.0", HALVES = "0"]
-    ),
-    kernel!(
-        "matvec_q4_g64_min_m1_k4864_n896_add_by2", "linear.comp", args 5, writes 4, [M =
-        "1", K = "4864", N = "896", WEIGHT_BITS = "4", WEIGHT_ROWS = "896", GROUP = "64",
-        ZERO = "2", SALIENT = "0", ACT = "0", BIAS = "0", RESIDUAL = "1", LIVE = "1",
-        THREAD_ROWS = "0", LOCAL = "152", SLOTS = "76", UNITS = "2", NORM = "0", EPS =
+        THREAD_ROWS = "0", LOCAL = "304", SLOTS = "152", UNITS = "2", NORM = "0", EPS =
         "0.0", HALVES = "0"]
     ),
 ];
 
-static VARIANTS: &[Variant] = &[
-    Variant {
-        of: MATVEC_Q4_G64_MIN_M1_K896_N896_ADD,
-        by: MATVEC_Q4_G64_MIN_M1_K896_N896_ADD_BY4,
-        grid: [56, 1, 1],
-    },
-    Variant {
-        of: MATVEC_Q4_G64_MIN_M1_K4864_N896_ADD,
-        by: MATVEC_Q4_G64_MIN_M1_K4864_N896_ADD_BY2,
-        grid: [112, 1, 1],
-    },
-];
-
+static VARIANTS: &[Variant] = &[];
 static TENSORS: &[Run<Tensor>] = &[
     Run {
         layers: 1,
@@ -423,7 +395,7 @@ static BUCKET_PREFILL_2_TABLE: &[List<Arg>] = &[columns!()];
 static BUCKET_PREFILL_2_ROWS: &[Dispatch] = &[
     row!(LAST_ROW_F32_M256_K896, [14, 1, 1], [Arena(0), Step, Arena(917504)], +, "last_row [1, 1, 896]"),
     row!(
-        MATVEC_Q8_G64_MID_M1_K896_N151936_RMS, [9496, 1, 1], [Arena(917504), Weight(0),
+        MATVEC_Q8_G64_MID_M1_K896_N151936_RMS, [4748, 1, 1], [Arena(917504), Weight(0),
         Logits, Step, Weight(171)], +, "/lm_head/MatMul [1, 1, 151936]"
     ),
 ];
@@ -566,7 +538,7 @@ static BUCKET_DECODE_1_ROWS: &[Dispatch] = &[
         "/model/layers.{l}/mlp/Mul [1, 1, 4864]"
     ),
     row!(
-        MATVEC_Q4_G64_MIN_M1_K4864_N896_ADD, [224, 1, 1], [Arena(7168), Column(8),
+        MATVEC_Q4_G64_MIN_M1_K4864_N896_ADD, [112, 1, 1], [Arena(7168), Column(8),
         Arena(0), Step, Arena(3584)], +, "/model/layers.{l}/Add_1 [1, 1, 896]"
     ),
 ];
@@ -574,7 +546,7 @@ static BUCKET_DECODE_1_ROWS: &[Dispatch] = &[
 static BUCKET_DECODE_2_TABLE: &[List<Arg>] = &[columns!()];
 static BUCKET_DECODE_2_ROWS: &[Dispatch] = &[
     row!(
-        MATVEC_Q8_G64_MID_M1_K896_N151936_RMS, [9496, 1, 1], [Arena(0), Weight(0),
+        MATVEC_Q8_G64_MID_M1_K896_N151936_RMS, [4748, 1, 1], [Arena(0), Weight(0),
         Logits, Step, Weight(171)], +, "/lm_head/MatMul [1, 1, 151936]"
     ),
 ];

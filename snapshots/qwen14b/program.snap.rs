@@ -55,10 +55,8 @@ const QKV_Q4_G32_MID_M1_K5120_H40_8_D128_C8192_RMS: u32 = 18;
 const ATTEND_F16_M1_H40_8_D128_C8192: u32 = 19;
 const MATVEC_Q4_G32_MID_M1_K5120_N5120_ADD: u32 = 20;
 const MATVEC_Q4_G32_MID_M1_K5120_N5120_ADD_BY8: u32 = 21;
-const MATVEC_Q4_G32_MID_M1_K5120_N5120_ADD_BY2: u32 = 22;
-const GATED_MATVEC_Q4_G32_MID_M1_K5120_N13824_RMS_SILU: u32 = 23;
-const MATVEC_Q4_G32_MID_M1_K13824_N5120_ADD: u32 = 24;
-const MATVEC_Q4_G32_MID_M1_K13824_N5120_ADD_BY6: u32 = 25;
+const GATED_MATVEC_Q4_G32_MID_M1_K5120_N13824_RMS_SILU: u32 = 22;
+const MATVEC_Q4_G32_MID_M1_K13824_N5120_ADD: u32 = 23;
 
 static KERNELS: &[Kernel] = &[
     kernel!(
@@ -181,31 +179,17 @@ static KERNELS: &[Kernel] = &[
         NORM = "0", EPS = "0.0", HALVES = "0"]
     ),
     kernel!(
-        "matvec_q4_g32_mid_m1_k5120_n5120_add_by2", "linear.comp", args 5, writes 4, [M =
-        "1", K = "5120", N = "5120", WEIGHT_BITS = "4", WEIGHT_ROWS = "5120", GROUP =
-        "32", ZERO = "0", SALIENT = "0", ACT = "0", BIAS = "0", RESIDUAL = "1", LIVE =
-        "1", THREAD_ROWS = "0", LOCAL = "64", SLOTS = "32", UNITS = "2", WALK = "1", NORM
-        = "0", EPS = "0.0", HALVES = "0"]
-    ),
-    kernel!(
         "gated_matvec_q4_g32_mid_m1_k5120_n13824_rms_silu", "gated_linear.comp", args 5,
         writes 4, [M = "1", K = "5120", N = "13824", WEIGHT_BITS = "4", WEIGHT_ROWS =
         "27648", GROUP = "32", ZERO = "0", SALIENT = "0", ACT = "15", LIVE = "1",
-        THREAD_ROWS = "0", LOCAL = "128", SLOTS = "32", UNITS = "4", WALK = "1", NORM =
+        THREAD_ROWS = "0", LOCAL = "64", SLOTS = "16", UNITS = "4", WALK = "1", NORM =
         "1", EPS = "1e-6", HALVES = "0"]
     ),
     kernel!(
         "matvec_q4_g32_mid_m1_k13824_n5120_add", "linear.comp", args 5, writes 4, [M =
         "1", K = "13824", N = "5120", WEIGHT_BITS = "4", WEIGHT_ROWS = "5120", GROUP =
         "32", ZERO = "0", SALIENT = "0", ACT = "0", BIAS = "0", RESIDUAL = "1", LIVE =
-        "1", THREAD_ROWS = "0", LOCAL = "108", SLOTS = "36", UNITS = "3", WALK = "1",
-        NORM = "0", EPS = "0.0", HALVES = "0"]
-    ),
-    kernel!(
-        "matvec_q4_g32_mid_m1_k13824_n5120_add_by6", "linear.comp", args 5, writes 4, [M
-        = "1", K = "13824", N = "5120", WEIGHT_BITS = "4", WEIGHT_ROWS = "5120", GROUP =
-        "32", ZERO = "0", SALIENT = "0", ACT = "0", BIAS = "0", RESIDUAL = "1", LIVE =
-        "1", THREAD_ROWS = "0", LOCAL = "216", SLOTS = "36", UNITS = "6", WALK = "1",
+        "1", THREAD_ROWS = "0", LOCAL = "240", SLOTS = "24", UNITS = "10", WALK = "2",
         NORM = "0", EPS = "0.0", HALVES = "0"]
     ),
 ];
@@ -215,16 +199,6 @@ static VARIANTS: &[Variant] = &[
         of: MATVEC_Q4_G32_MID_M1_K5120_N5120_ADD,
         by: MATVEC_Q4_G32_MID_M1_K5120_N5120_ADD_BY8,
         grid: [160, 1, 1],
-    },
-    Variant {
-        of: MATVEC_Q4_G32_MID_M1_K5120_N5120_ADD,
-        by: MATVEC_Q4_G32_MID_M1_K5120_N5120_ADD_BY2,
-        grid: [640, 1, 1],
-    },
-    Variant {
-        of: MATVEC_Q4_G32_MID_M1_K13824_N5120_ADD,
-        by: MATVEC_Q4_G32_MID_M1_K13824_N5120_ADD_BY6,
-        grid: [214, 1, 1],
     },
 ];
 
@@ -879,7 +853,7 @@ static BUCKET_DECODE_1_ROWS: &[Dispatch] = &[
         "/model/layers.{l}/mlp/Mul [1, 1, 13824]"
     ),
     row!(
-        MATVEC_Q4_G32_MID_M1_K13824_N5120_ADD, [427, 1, 1], [Arena(40960), Column(8),
+        MATVEC_Q4_G32_MID_M1_K13824_N5120_ADD, [128, 1, 1], [Arena(40960), Column(8),
         Arena(0), Step, Arena(20480)], +,
         "/model/layers.{l+1}/input_layernorm/SkipLayerNorm/sum [1, 1, 5120]"
     ),

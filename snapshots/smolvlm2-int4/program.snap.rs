@@ -77,12 +77,8 @@ const GATHER_Q4_G32_MIN_M1_K2048_ROWS49280_PICTURES324: u32 = 35;
 const QKV_Q4_G128_MIN_M1_K2048_H32_32_D64_C512_RMS: u32 = 36;
 const ATTEND_F16_M1_H32_32_D64_C512: u32 = 37;
 const MATVEC_Q4_G128_MIN_M1_K2048_N2048_ADD: u32 = 38;
-const MATVEC_Q4_G128_MIN_M1_K2048_N2048_ADD_BY8: u32 = 39;
-const MATVEC_Q4_G128_MIN_M1_K2048_N2048_ADD_BY2: u32 = 40;
-const GATED_MATVEC_Q4_G128_MIN_M1_K2048_N8192_RMS_SILU: u32 = 41;
-const MATVEC_Q4_G128_MIN_M1_K8192_N2048_ADD: u32 = 42;
-const MATVEC_Q4_G128_MIN_M1_K8192_N2048_ADD_BY8: u32 = 43;
-const MATVEC_Q4_G128_MIN_M1_K8192_N2048_ADD_BY2: u32 = 44;
+const GATED_MATVEC_Q4_G128_MIN_M1_K2048_N8192_RMS_SILU: u32 = 39;
+const MATVEC_Q4_G128_MIN_M1_K8192_N2048_ADD: u32 = 40;
 
 static KERNELS: &[Kernel] = &[
     kernel!(
@@ -309,76 +305,26 @@ static KERNELS: &[Kernel] = &[
         "matvec_q4_g128_min_m1_k2048_n2048_add", "linear.comp", args 5, writes 4, [M =
         "1", K = "2048", N = "2048", WEIGHT_BITS = "4", WEIGHT_ROWS = "2048", GROUP =
         "128", ZERO = "2", SALIENT = "0", ACT = "0", BIAS = "0", RESIDUAL = "1", LIVE =
-        "1", THREAD_ROWS = "0", LOCAL = "128", SLOTS = "32", UNITS = "4", WALK = "1",
-        NORM = "0", EPS = "0.0", HALVES = "0"]
-    ),
-    kernel!(
-        "matvec_q4_g128_min_m1_k2048_n2048_add_by8", "linear.comp", args 5, writes 4, [M
-        = "1", K = "2048", N = "2048", WEIGHT_BITS = "4", WEIGHT_ROWS = "2048", GROUP =
-        "128", ZERO = "2", SALIENT = "0", ACT = "0", BIAS = "0", RESIDUAL = "1", LIVE =
-        "1", THREAD_ROWS = "0", LOCAL = "256", SLOTS = "32", UNITS = "8", WALK = "1",
-        NORM = "0", EPS = "0.0", HALVES = "0"]
-    ),
-    kernel!(
-        "matvec_q4_g128_min_m1_k2048_n2048_add_by2", "linear.comp", args 5, writes 4, [M
-        = "1", K = "2048", N = "2048", WEIGHT_BITS = "4", WEIGHT_ROWS = "2048", GROUP =
-        "128", ZERO = "2", SALIENT = "0", ACT = "0", BIAS = "0", RESIDUAL = "1", LIVE =
-        "1", THREAD_ROWS = "0", LOCAL = "64", SLOTS = "32", UNITS = "2", WALK = "1", NORM
-        = "0", EPS = "0.0", HALVES = "0"]
+        "1", THREAD_ROWS = "0", LOCAL = "128", SLOTS = "64", UNITS = "2", NORM = "0", EPS
+        = "0.0", HALVES = "0"]
     ),
     kernel!(
         "gated_matvec_q4_g128_min_m1_k2048_n8192_rms_silu", "gated_linear.comp", args 5,
         writes 4, [M = "1", K = "2048", N = "8192", WEIGHT_BITS = "4", WEIGHT_ROWS =
         "16384", GROUP = "128", ZERO = "2", SALIENT = "0", ACT = "15", LIVE = "1",
-        THREAD_ROWS = "0", LOCAL = "128", SLOTS = "32", UNITS = "4", WALK = "1", NORM =
+        THREAD_ROWS = "0", LOCAL = "64", SLOTS = "16", UNITS = "4", WALK = "1", NORM =
         "1", EPS = "1e-5", HALVES = "0"]
     ),
     kernel!(
         "matvec_q4_g128_min_m1_k8192_n2048_add", "linear.comp", args 5, writes 4, [M =
         "1", K = "8192", N = "2048", WEIGHT_BITS = "4", WEIGHT_ROWS = "2048", GROUP =
         "128", ZERO = "2", SALIENT = "0", ACT = "0", BIAS = "0", RESIDUAL = "1", LIVE =
-        "1", THREAD_ROWS = "0", LOCAL = "128", SLOTS = "32", UNITS = "4", WALK = "1",
+        "1", THREAD_ROWS = "0", LOCAL = "128", SLOTS = "32", UNITS = "4", WALK = "2",
         NORM = "0", EPS = "0.0", HALVES = "0"]
-    ),
-    kernel!(
-        "matvec_q4_g128_min_m1_k8192_n2048_add_by8", "linear.comp", args 5, writes 4, [M
-        = "1", K = "8192", N = "2048", WEIGHT_BITS = "4", WEIGHT_ROWS = "2048", GROUP =
-        "128", ZERO = "2", SALIENT = "0", ACT = "0", BIAS = "0", RESIDUAL = "1", LIVE =
-        "1", THREAD_ROWS = "0", LOCAL = "256", SLOTS = "32", UNITS = "8", WALK = "1",
-        NORM = "0", EPS = "0.0", HALVES = "0"]
-    ),
-    kernel!(
-        "matvec_q4_g128_min_m1_k8192_n2048_add_by2", "linear.comp", args 5, writes 4, [M
-        = "1", K = "8192", N = "2048", WEIGHT_BITS = "4", WEIGHT_ROWS = "2048", GROUP =
-        "128", ZERO = "2", SALIENT = "0", ACT = "0", BIAS = "0", RESIDUAL = "1", LIVE =
-        "1", THREAD_ROWS = "0", LOCAL = "64", SLOTS = "32", UNITS = "2", WALK = "1", NORM
-        = "0", EPS = "0.0", HALVES = "0"]
     ),
 ];
 
-static VARIANTS: &[Variant] = &[
-    Variant {
-        of: MATVEC_Q4_G128_MIN_M1_K2048_N2048_ADD,
-        by: MATVEC_Q4_G128_MIN_M1_K2048_N2048_ADD_BY8,
-        grid: [64, 1, 1],
-    },
-    Variant {
-        of: MATVEC_Q4_G128_MIN_M1_K2048_N2048_ADD,
-        by: MATVEC_Q4_G128_MIN_M1_K2048_N2048_ADD_BY2,
-        grid: [256, 1, 1],
-    },
-    Variant {
-        of: MATVEC_Q4_G128_MIN_M1_K8192_N2048_ADD,
-        by: MATVEC_Q4_G128_MIN_M1_K8192_N2048_ADD_BY8,
-        grid: [64, 1, 1],
-    },
-    Variant {
-        of: MATVEC_Q4_G128_MIN_M1_K8192_N2048_ADD,
-        by: MATVEC_Q4_G128_MIN_M1_K8192_N2048_ADD_BY2,
-        grid: [256, 1, 1],
-    },
-];
-
+static VARIANTS: &[Variant] = &[];
 static TENSORS: &[Run<Tensor>] = &[
     Run {
         layers: 1,
@@ -916,7 +862,7 @@ static BUCKET_DECODE_1_ROWS: &[Dispatch] = &[
         "/model/layers.{l}/self_attn/MatMul_1 [1, 1, 2048]"
     ),
     row!(
-        MATVEC_Q4_G128_MIN_M1_K2048_N2048_ADD, [128, 1, 1], [Arena(16384), Column(4),
+        MATVEC_Q4_G128_MIN_M1_K2048_N2048_ADD, [256, 1, 1], [Arena(16384), Column(4),
         Arena(8192), Step, Arena(0)], +, "/model/layers.{l}/Add [1, 1, 2048]"
     ),
     row!(

@@ -75,14 +75,15 @@ const DRAW_SUM_N49280: u32 = 33;
 const DRAW_PICK_N49280: u32 = 34;
 const GATHER_F16_M1_K2048_ROWS49280_PICTURES324: u32 = 35;
 const QKV_F16_M1_K2048_H32_32_D64_C512_RMS: u32 = 36;
-const QKV_F16_M1_K2048_H32_32_D64_C512_RMS_BY6: u32 = 37;
+const QKV_F16_M1_K2048_H32_32_D64_C512_RMS_BY2: u32 = 37;
 const ATTEND_F16_M1_H32_32_D64_C512: u32 = 38;
 const MATVEC_F16_M1_K2048_N2048_ADD: u32 = 39;
 const MATVEC_F16_M1_K2048_N2048_ADD_BY2: u32 = 40;
 const GATED_MATVEC_F16_M1_K2048_N8192_RMS_SILU: u32 = 41;
-const GATED_MATVEC_F16_M1_K2048_N8192_RMS_SILU_BY6: u32 = 42;
-const MATVEC_F16_M1_K8192_N2048_ADD: u32 = 43;
-const MATVEC_F16_M1_K8192_N2048_ADD_BY2: u32 = 44;
+const GATED_MATVEC_F16_M1_K2048_N8192_RMS_SILU_BY8: u32 = 42;
+const GATED_MATVEC_F16_M1_K2048_N8192_RMS_SILU_BY2: u32 = 43;
+const MATVEC_F16_M1_K8192_N2048_ADD: u32 = 44;
+const MATVEC_F16_M1_K8192_N2048_ADD_BY2: u32 = 45;
 
 static KERNELS: &[Kernel] = &[
     kernel!(
@@ -286,14 +287,16 @@ static KERNELS: &[Kernel] = &[
         K = "2048", HQ = "32", HKV = "32", D = "64", C = "512", WEIGHT_BITS = "16",
         KV_BITS = "16", BIAS = "0", ROTARY = "64", TABLE = "512", INTERLEAVED = "0",
         QUADS = "1", POS_WORD = "0", ROWS_WORD = "1", LIVE = "1", THREAD_ROWS = "0",
-        LOCAL = "192", SLOTS = "64", UNITS = "3", NORM = "1", EPS = "1e-5", HALVES = "0"]
+        LOCAL = "128", SLOTS = "128", UNITS = "1", NORM = "1", EPS = "1e-5", HALVES =
+        "0"]
     ),
     kernel!(
-        "qkv_f16_m1_k2048_h32_32_d64_c512_rms_by6", "qkv.comp", args 11, writes 28, [M =
+        "qkv_f16_m1_k2048_h32_32_d64_c512_rms_by2", "qkv.comp", args 11, writes 28, [M =
         "1", K = "2048", HQ = "32", HKV = "32", D = "64", C = "512", WEIGHT_BITS = "16",
         KV_BITS = "16", BIAS = "0", ROTARY = "64", TABLE = "512", INTERLEAVED = "0",
         QUADS = "1", POS_WORD = "0", ROWS_WORD = "1", LIVE = "1", THREAD_ROWS = "0",
-        LOCAL = "384", SLOTS = "64", UNITS = "6", NORM = "1", EPS = "1e-5", HALVES = "0"]
+        LOCAL = "256", SLOTS = "128", UNITS = "2", NORM = "1", EPS = "1e-5", HALVES =
+        "0"]
     ),
     kernel!(
         "attend_f16_m1_h32_32_d64_c512", "split_attention.comp", args 8, writes 104, [HQ
@@ -315,13 +318,19 @@ static KERNELS: &[Kernel] = &[
     kernel!(
         "gated_matvec_f16_m1_k2048_n8192_rms_silu", "gated_linear.comp", args 5, writes
         4, [M = "1", K = "2048", N = "8192", WEIGHT_BITS = "16", ACT = "15", LIVE = "1",
-        THREAD_ROWS = "0", LOCAL = "192", SLOTS = "64", UNITS = "3", NORM = "1", EPS =
+        THREAD_ROWS = "0", LOCAL = "128", SLOTS = "64", UNITS = "4", NORM = "1", EPS =
         "1e-5", HALVES = "0"]
     ),
     kernel!(
-        "gated_matvec_f16_m1_k2048_n8192_rms_silu_by6", "gated_linear.comp", args 5,
+        "gated_matvec_f16_m1_k2048_n8192_rms_silu_by8", "gated_linear.comp", args 5,
         writes 4, [M = "1", K = "2048", N = "8192", WEIGHT_BITS = "16", ACT = "15", LIVE
-        = "1", THREAD_ROWS = "0", LOCAL = "384", SLOTS = "64", UNITS = "6", NORM = "1",
+        = "1", THREAD_ROWS = "0", LOCAL = "256", SLOTS = "64", UNITS = "8", NORM = "1",
+        EPS = "1e-5", HALVES = "0"]
+    ),
+    kernel!(
+        "gated_matvec_f16_m1_k2048_n8192_rms_silu_by2", "gated_linear.comp", args 5,
+        writes 4, [M = "1", K = "2048", N = "8192", WEIGHT_BITS = "16", ACT = "15", LIVE
+        = "1", THREAD_ROWS = "0", LOCAL = "64", SLOTS = "64", UNITS = "2", NORM = "1",
         EPS = "1e-5", HALVES = "0"]
     ),
     kernel!(
@@ -341,8 +350,8 @@ static KERNELS: &[Kernel] = &[
 static VARIANTS: &[Variant] = &[
     Variant {
         of: QKV_F16_M1_K2048_H32_32_D64_C512_RMS,
-        by: QKV_F16_M1_K2048_H32_32_D64_C512_RMS_BY6,
-        grid: [256, 1, 1],
+        by: QKV_F16_M1_K2048_H32_32_D64_C512_RMS_BY2,
+        grid: [768, 1, 1],
     },
     Variant {
         of: MATVEC_F16_M1_K2048_N2048_ADD,
@@ -351,8 +360,13 @@ static VARIANTS: &[Variant] = &[
     },
     Variant {
         of: GATED_MATVEC_F16_M1_K2048_N8192_RMS_SILU,
-        by: GATED_MATVEC_F16_M1_K2048_N8192_RMS_SILU_BY6,
-        grid: [683, 1, 1],
+        by: GATED_MATVEC_F16_M1_K2048_N8192_RMS_SILU_BY8,
+        grid: [512, 1, 1],
+    },
+    Variant {
+        of: GATED_MATVEC_F16_M1_K2048_N8192_RMS_SILU,
+        by: GATED_MATVEC_F16_M1_K2048_N8192_RMS_SILU_BY2,
+        grid: [2048, 1, 1],
     },
     Variant {
         of: MATVEC_F16_M1_K8192_N2048_ADD,
@@ -885,7 +899,7 @@ static BUCKET_DECODE_1_TABLE: &[List<Arg>] = &[
 
 static BUCKET_DECODE_1_ROWS: &[Dispatch] = &[
     row!(
-        QKV_F16_M1_K2048_H32_32_D64_C512_RMS, [512, 1, 1], [Arena(0), Column(0),
+        QKV_F16_M1_K2048_H32_32_D64_C512_RMS, [1536, 1, 1], [Arena(0), Column(0),
         Arena(8192), Column(1), Column(2), Step, Step, Step, Column(3), Weight(334),
         Weight(335)], +, "/model/layers.{l}/self_attn/Add [1, 32, 1, 64]"
     ),
@@ -899,7 +913,7 @@ static BUCKET_DECODE_1_ROWS: &[Dispatch] = &[
         Arena(8192), Step, Arena(0)], +, "/model/layers.{l}/Add [1, 1, 2048]"
     ),
     row!(
-        GATED_MATVEC_F16_M1_K2048_N8192_RMS_SILU, [1366, 1, 1], [Arena(8192), Column(5),
+        GATED_MATVEC_F16_M1_K2048_N8192_RMS_SILU, [1024, 1, 1], [Arena(8192), Column(5),
         Arena(16384), Step, Column(6)], +, "/model/layers.{l}/mlp/Mul [1, 1, 8192]"
     ),
     row!(

@@ -33,27 +33,41 @@ struct Split {
     slots: usize,
     /// Units (four weight rows) of a workgroup.
     units: usize,
-    /// Threads go along their rows in phases (lib/walk.glsl) instead of having all of them under way at once.
-    walk: bool,
+    /// Chunks of a phase, where threads go along their rows in phases (lib/walk.glsl) instead of having all of them under way at
+    /// once; 0: they do not.
+    walk: usize,
 }
 
-/// Most threads that share a row where rows are few and where they are many.
+/// Most threads that share a row where rows are few, where they are many, and where there are many but not enough of them to fill
+/// a device with long rows.
 const FEW_ROWS: usize = 320;
 const MANY_ROWS: usize = 64;
-/// Units from which on rows are many: enough workgroups for any device without splitting rows far.
+const FAIR_ROWS: usize = 128;
+/// Units from which on rows are many: enough workgroups for any device without splitting rows far; and long rows of them.
 const MANY_UNITS: usize = 1200;
+const MANY_LONG_UNITS: usize = 3000;
 /// Units of a vocabulary: a thread takes two at once, and the device stays full.
 const HUGE_UNITS: usize = 10_000;
-/// Threads that share a row where they walk along it, the fewest and the most of them, and those of a workgroup.
-const WALKERS: usize = 32;
-const WALKERS_HUGE: usize = 16;
+/// Columns from which on rows are long, and very long.
+const LONG: usize = 2048;
+const VERY_LONG: usize = 8192;
+/// Threads that share a row where they walk along it, the fewest and most, and where rows are few and where they are many.
 const WALK_SLOTS: RangeInclusive<usize> = 16..=40;
-const WALK_LOCAL: usize = 128;
-/// Units from which on walking fills the device, and columns of a vocabulary from which on it pays.
-const WALK_UNITS: usize = 400;
-const WALK_COLUMNS: usize = 2048;
-/// Columns that a workgroup hands over at once where chunks are wide: f32 that fit shared memory of 16 KiB with the rest.
-const TILE_COLUMNS: usize = 2560;
+const WALKERS: usize = 32;
+const WALKERS_MANY: usize = 16;
+/// Units of a walking workgroup: as many as prepare x at one go, more for a vocabulary, and for very long rows as many as
+/// leave a workgroup to each of this many multiprocessors.
+const WALK_GROUPS: usize = 4;
+const WALK_GROUPS_HUGE: usize = 8;
+const PROCESSORS: usize = 128;
+const WALK_LOCAL: usize = 240;
+/// Units from which on walking pays at all, and for rows that are not long.
+const WALK_UNITS: usize = 200;
+const WALK_UNITS_SHORT: usize = 400;
+/// Units up to which a workgroup rather takes a row at once, where it can.
+const ONCE_UNITS: usize = 600;
+/// Chunks that a workgroup hands over at once where they are wide: they fit shared memory.
+const TILE_CHUNKS: usize = 160;
 /// Chunks of a row that a thread takes at most, and those it takes rather than more threads than is best.
 const MOST_CHUNKS: usize = 8;
 const FAIR_CHUNKS: usize = 5;
@@ -64,22 +78,32 @@ impl Split {
     fn new(units: usize, k: usize, chunk: usize) -> Split {
         let many = units >= MANY_UNITS;
         let huge = units >= HUGE_UNITS;
-        if let Some(split) = Split::walking(units, k, chunk).filter(|_| k >= WALK_COLUMNS || !huge) {
+        if let Some(split) = Split::walking(units, k, chunk) {
             return split;
         }
-        let narrow = if huge || !many { FEW_ROWS } else { MANY_ROWS };
-        let most = if chunk > 8 { TILE_COLUMNS / chunk } else { narrow };
+        let long = many && !huge && k >= LONG && chunk == 8;
+        let narrow = match (long, units >= MANY_LONG_UNITS) {
+            (true, false) => FAIR_ROWS,
+            _ if huge || !many => FEW_ROWS,
+            _ => MANY_ROWS,
+        };
+        let most = if chunk > 8 { TILE_CHUNKS } else { narrow };
         let chunks = k.div_ceil(chunk);
         let even = |n: &usize| chunks.is_multiple_of(*n);
         let n = (1..=MOST_CHUNKS).filter(even).find(|n| chunks / n <= most);
         let n = n.or_else(|| (2..=FAIR_CHUNKS).rev().find(even).filter(|n| chunk == 8 && chunks / n <= FEW_ROWS));
         let slots = n.map_or(most.min(128), |n| chunks / n);
-        let threads = if huge && chunk > 8 { 112 } else { 224 };
-        let groups = if many { (threads / slots).clamp(1, 4) } else { 1 };
-        let groups = groups.max(48usize.div_ceil(slots));
+        let pairs = huge || long && units >= MANY_LONG_UNITS && slots <= MANY_ROWS;
+        let depth = if pairs && slots > 1 { 2 } else { 1 };
+        let threads = match depth {
+            2 if !huge => 128,
+            _ if huge && chunk == 32 => 112,
+            _ => 224,
+        };
+        let groups = if many { (threads / slots).clamp(1, 4) } else { 1 + usize::from(chunk > 8) };
         // A thread ends a unit, so there are no more units than threads.
-        let depth = if huge && slots > 1 { 2 } else { 1 };
-        Split { local: groups * slots, slots, units: groups * depth, walk: false }
+        let groups = groups.max(48usize.div_ceil(slots));
+        Split { local: groups * slots, slots, units: groups * depth, walk: 0 }
     }
 
     /// Twice and half as many units a workgroup, shared among threads in the same way, where that suits a device.
@@ -91,26 +115,54 @@ impl Split {
         let whole = |s: &Split| s.local.is_multiple_of(s.slots) && (s.units * s.slots).is_multiple_of(s.local.max(1));
         let fits = |s: &Split| (MIN_LOCAL..=MAX_LOCAL).contains(&s.local) && s.shared_bytes(chunk) <= SHARED_BYTES;
         let both = if self.local.is_multiple_of(2) && self.units.is_multiple_of(2) { vec![4, 1] } else { vec![4] };
-        both.into_iter().map(by).filter(|s| whole(s) && fits(s)).collect()
+        let same = |s: &Split| chunk == 8 || (self.fills_once(chunk) && s.fills_once(chunk));
+        both.into_iter().map(by).filter(|s| whole(s) && fits(s) && same(s)).collect()
     }
 
-    /// What the form of lib/matvec.glsl takes of shared memory, and a little more.
-    fn shared_bytes(&self, chunk: usize) -> usize {
-        let tiles = if self.walk { 2 } else { usize::from(chunk > 8) };
-        16 * self.units * self.slots + 4 * self.local + tiles * 4 * chunk * self.slots + 16 * self.units
+    /// Whether the threads of a workgroup prepare a tile of x at one go. Then which of its columns share a step does not depend on how
+    /// many they are.
+    fn fills_once(&self, chunk: usize) -> bool {
+        let eights = chunk / 8;
+        self.slots * self.walk.max(1) * eights <= self.local / eights * eights
     }
 
     /// For rows of 4-bit codes, where there are enough of them: x is prepared once for the units of a workgroup, and a thread's next
     /// loads are under way while it multiplies.
     fn walking(units: usize, k: usize, chunk: usize) -> Option<Split> {
-        if chunk != 32 || units < WALK_UNITS || !k.is_multiple_of(chunk) {
+        let chunks = k / chunk;
+        let short = k < LONG && !(WALK_UNITS_SHORT..HUGE_UNITS).contains(&units);
+        let once = units < ONCE_UNITS && chunks <= TILE_CHUNKS;
+        if chunk != 32 || units < WALK_UNITS || !k.is_multiple_of(chunk) || short || once {
             return None;
         }
-        let best = if units >= HUGE_UNITS { WALKERS_HUGE } else { WALKERS };
-        let even = WALK_SLOTS.filter(|slots| (k / chunk).is_multiple_of(*slots));
-        let slots = even.min_by_key(|slots| slots.abs_diff(best))?;
-        let groups = WALK_LOCAL / slots;
-        Some(Split { local: groups * slots, slots, units: groups, walk: true })
+        let split = |best: usize, groups: usize, walk: usize| {
+            let even = WALK_SLOTS.filter(|slots| chunks.is_multiple_of(slots * walk));
+            let slots = even.min_by_key(|slots| slots.abs_diff(best))?;
+            Some(Split { local: groups * slots, slots, units: groups, walk })
+        };
+        let groups = units.div_ceil(PROCESSORS).clamp(WALK_GROUPS, 10);
+        let far =
+            split(WALK_LOCAL / groups, groups, 2).filter(|s| k >= VERY_LONG && s.shared_bytes(chunk) <= SHARED_BYTES);
+        far.or_else(|| match units {
+            ..MANY_LONG_UNITS => split(WALKERS, WALK_GROUPS, 1),
+            ..HUGE_UNITS => split(WALKERS_MANY, WALK_GROUPS, 1),
+            _ => split(WALKERS_MANY, WALK_GROUPS_HUGE, 1),
+        })
+    }
+
+    /// What the form of lib/matvec.glsl takes of shared memory, the norm's part included.
+    fn shared_bytes(&self, chunk: usize) -> usize {
+        let &Split { local, slots, units, walk } = self;
+        let (eights, tiles, span) = (chunk / 8, if walk > 0 { 2 } else { 1 }, slots * walk.max(1));
+        let room = tiles * eights * (span + 2);
+        let sums = if walk > 0 { eights } else { 0 };
+        let tile = if chunk > 8 { 24 * room + 4 * tiles * span * (sums + 1) } else { 0 };
+        let apart = if chunk > 8 && walk != 1 && units * slots <= room && local <= room {
+            0
+        } else {
+            16 * units * slots + 4 * local
+        };
+        tile + apart + 16 * units
     }
 }
 
@@ -148,7 +200,7 @@ impl Shape {
             return b.define("LOCAL", TILE_LOCAL);
         }
         let b = b.define("LOCAL", self.split.local).define("SLOTS", self.split.slots).define("UNITS", self.split.units);
-        if self.split.walk { b.define("WALK", 1) } else { b }
+        if self.split.walk > 0 { b.define("WALK", self.split.walk) } else { b }
     }
 
     /// The calls of a product whose other arguments are complete.
@@ -384,7 +436,7 @@ pub(super) fn qkv(cx: &Cx) -> Result<Vec<Call>> {
 
 #[cfg(test)]
 mod tests {
-    use super::Split;
+    use super::{SHARED_BYTES, Split};
 
     #[test]
     fn threads_divide_rows_evenly_where_they_can() {
@@ -396,13 +448,18 @@ mod tests {
         assert_eq!(split(224, 4864, 8), (304, 304, 1));
         assert_eq!(split(2432, 896, 8), (224, 56, 4));
         assert_eq!(split(6912, 5120, 8), (128, 128, 1));
-        assert_eq!(split(224, 4864, 32), (76, 76, 1));
+        assert_eq!(split(224, 4864, 32), (304, 152, 2), "at once");
+        assert_eq!(split(224, 896, 32), (56, 28, 2), "short rows do not walk where they are few");
         assert_eq!(split(37984, 896, 32), (112, 28, 8), "a vocabulary of short rows does not walk");
-        assert_eq!(split(6912, 5120, 32), (128, 32, 4), "five phases");
-        assert_eq!(split(1280, 13824, 32), (108, 36, 3), "twelve phases");
+        assert_eq!(split(6912, 5120, 32), (64, 16, 4), "ten phases");
+        assert_eq!(split(1280, 13824, 32), (240, 24, 10), "nine phases of two chunks");
         assert_eq!(split(38016, 5120, 32), (128, 16, 8));
         assert_eq!(split(37984, 896, 8), (224, 112, 4));
-        assert_eq!(split(37984, 896, 16), (112, 56, 4));
+        assert_eq!(split(37984, 896, 16), (224, 56, 8));
+        assert_eq!(split(512, 2048, 32), (128, 64, 2));
+        assert_eq!(split(512, 8192, 32), (128, 32, 4), "four phases of two chunks");
+        assert_eq!(split(4096, 2048, 8), (128, 64, 4));
+        assert_eq!(split(1536, 2048, 8), (128, 128, 1));
         assert_eq!(split(2432, 896, 32), (112, 28, 4));
         assert_eq!(split(3, 8 * 331, 8), (128, 128, 1), "a prime above what a workgroup takes");
         assert_eq!(split(1, 3, 8), (48, 1, 48), "columns one by one");
@@ -432,9 +489,8 @@ mod tests {
                     let s = Split::new(units, k, chunk);
                     let sound = s.units <= s.local && (s.units * s.slots).is_multiple_of(s.local);
                     assert!(s.local <= 512 && sound, "{units} units of {k}: {s:?}");
-                    let tiles = if s.walk { 2 } else { usize::from(chunk > 8) };
-                    let shared = 16 * s.units * s.slots + 4 * s.local + tiles * 4 * chunk * s.slots;
-                    assert!(shared <= 16 << 10, "{units} units of {k}: {shared} bytes");
+                    let shared = s.shared_bytes(chunk);
+                    assert!(shared <= SHARED_BYTES, "{units} units of {k}: {shared} bytes");
                 }
             }
         }

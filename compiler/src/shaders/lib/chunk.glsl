@@ -1,7 +1,7 @@
 // Neighbouring weights of a row that a thread loads at once: 8 of fp16 or fp32, 16 or 32 of quantised rows. In: rows, k a multiple of
 // WIDTH. Out: what memory holds, then its product with f32 activations. Defines as lib/weights.glsl.
-// Promise: loading and multiplying are apart, so that many loads can be under way before the first is used; codes become floats
-// without a conversion, by writing them into the mantissa of 16 or 256, which `base` takes off again.
+// Promise: loading and multiplying are apart, so that many loads can be under way before the first is used; codes meet x as fixed
+// point (lib/fixed.glsl), as bytes of the words in which they lie.
 #ifndef CHUNK_GLSL
 #define CHUNK_GLSL
 #include "weights.glsl"
@@ -14,9 +14,11 @@
 #define WIDTH 8
 #endif
 
+#if WEIGHT_BITS >= 16
 struct Columns {
     vec4 x[WIDTH / 4];
 };
+#endif
 
 #if WEIGHT_BITS == 32
 struct Stored {
@@ -50,15 +52,7 @@ float stored_dot(Stored s, Columns c) {
 }
 
 #else
-
-// Four bits of x at bit 19 as 16 plus them; eight bits or fewer at bit 15 as 256 plus them.
-float over_16(uint x) {
-    return uintBitsToFloat((x & 0x00780000u) | 0x41800000u);
-}
-
-float over_256(uint x, const uint mask) {
-    return uintBitsToFloat((x & mask) | 0x43800000u);
-}
+#include "fixed.glsl"
 
 // Groups of a chunk: more than one where its columns share no scale.
 #if GROUP < WIDTH
@@ -67,38 +61,41 @@ float over_256(uint x, const uint mask) {
 #define LINES 1
 #endif
 
-// Sum of codes times x, and of what was added to the codes times x, over part `part` of LINES.
+// x of a chunk in eights of columns, in steps; the sums of groups are not.
+#define EIGHTS (WIDTH / 8)
+struct Columns {
+    Eight x[EIGHTS];
+    float each;
+    float sums[LINES];
+};
+
+// Sum of codes times x over part `part` of LINES, in steps.
 float stored_dot(Stored s, Columns c, const uint part) {
-    float sum = 0.0;
+    int high = 0;
+    uint middle = 0u;
+    uint low = 0u;
     [[unroll]] for (uint j = 0u; j < 4u / LINES; j++) {
         uint i = part * (4u / LINES) + j;
         uint w = s.words[i];
 #if WEIGHT_BITS == 4
-        vec4 a = c.x[2u * i];
-        vec4 b = c.x[2u * i + 1u];
-        const uint low = 0x00078000u;
-        sum += dot(vec4(over_256(w << 15, low), over_256(w >> 1, low), over_16(w << 15), over_16(w >> 1)), a);
-        sum += dot(vec4(over_256(w << 7, low), over_256(w >> 9, low), over_16(w << 7), over_16(w >> 9)), b);
+        uint a = w & 0x0f0f0f0fu;
+        uint b = (w >> 4) & 0x0f0f0f0fu;
+        Eight x = c.x[i];
+        high += dot_signed(x.upper.x, a, BYTES);
+        high += dot_signed(x.upper.z, b, BYTES);
+        middle += dot_unsigned(x.upper.y, a, BYTES);
+        middle += dot_unsigned(x.upper.w, b, BYTES);
+        low += dot_unsigned(x.lowest.x, a, BYTES);
+        low += dot_unsigned(x.lowest.y, b, BYTES);
 #else
-        const uint byte = 0x007f8000u;
-        sum += dot(vec4(over_256(w << 15, byte), over_256(w << 7, byte), over_256(w >> 1, byte), over_256(w >> 9, byte)), c.x[i]);
+        Eight x = c.x[i >> 1];
+        bool first = (i & 1u) == 0u;
+        high += dot_mixed(first ? x.upper.x : x.upper.z, w, BYTES);
+        middle += dot_unsigned(first ? x.upper.y : x.upper.w, w, BYTES);
+        low += dot_unsigned(first ? x.lowest.x : x.lowest.y, w, BYTES);
 #endif
     }
-    return sum;
-}
-
-// x: what stored_dot adds beyond the codes' products, y: the sum of the columns.
-vec2 column_sums(Columns c, const uint part) {
-    vec4 all = vec4(0.0);
-    [[unroll]] for (uint i = 0u; i < WIDTH / 4u / LINES; i++) {
-        all += c.x[part * (WIDTH / 4u / LINES) + i];
-    }
-    float total = dot(all, vec4(1.0));
-#if WEIGHT_BITS == 4
-    return vec2(dot(all, vec4(256.0, 256.0, 16.0, 16.0)), total);
-#else
-    return vec2(256.0 * total, total);
-#endif
+    return float((((high << 8) + int(middle)) << 8) + int(low));
 }
 
 #endif

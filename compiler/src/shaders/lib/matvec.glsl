@@ -2,7 +2,7 @@
 // for each unit of the workgroup; unit_pair(unit, 0..1) says which pairs of neighbouring weight rows a unit is, unit_row(unit, 0..3)
 // the same where rows come alone, and unit_begin(unit) loads what else the unit needs while the weights are on their way.
 // Define K (the same as k), LOCAL (threads), SLOTS (threads that share the columns of a row), UNITS (units a workgroup, a multiple of
-// LOCAL / SLOTS), PAIRS (the rows of a unit are two whole pairs), and WALK 1 for the form of lib/walk.glsl, before this. Promise: all loads of a thread are under way before
+// LOCAL / SLOTS), PAIRS (the rows of a unit are two whole pairs), and WALK for the form of lib/walk.glsl, before this. Promise: all loads of a thread are under way before
 // the first is used; any subgroup size, any k; the order of sums depends on the subgroup size and the defines only.
 #ifndef MATVEC_GLSL
 #define MATVEC_GLSL
@@ -34,16 +34,8 @@ void unit_end(uint unit, vec4 sums, Extras extras);
 // Units whose rows a thread works on at once.
 const uint DEPTH = UNITS * SLOTS / LOCAL;
 
-// What each thread adds to the sums of its units, and to the sum of squares of x.
-shared vec4 shares[UNITS * SLOTS];
-shared float squares[SQUARES];
 #if UNITS > 1
 shared vec4 unit_sums[UNITS];
-#endif
-#if WALK
-shared vec4 tile[2 * SLOTS * (WIDTH / 4)];
-#elif WIDTH > 8
-shared vec4 tile[SLOTS * (WIDTH / 4)];
 #endif
 
 // Rows by the place of a thread's chunks.
@@ -95,34 +87,31 @@ uvec4 unit_rows(uint unit) {
     return uvec4(unit_row(unit, 0u), unit_row(unit, 1u), unit_row(unit, 2u), unit_row(unit, 3u));
 }
 
+#if WEIGHT_BITS < 16
+#include "handover.glsl"
+// A tile is free again where one workgroup needs most of the shared memory.
+#define SHARES_IN_TILE (WALK != 1 && UNITS * SLOTS <= TILES * EIGHTS * STRIDE && LOCAL <= TILES * EIGHTS * STRIDE)
+#else
+#define SHARES_IN_TILE 0
+#endif
+
+// What each thread adds to the sums of its units, and to the sum of squares of x.
+#if SHARES_IN_TILE
+#define SHARE(i) tile_upper[i]
+#define SQUARE(i) tile_lowest[i].x
+#define TO_SHARE floatBitsToUint
+#define OF_SHARE uintBitsToFloat
+#else
+shared vec4 shares[UNITS * SLOTS];
+shared float squares[SQUARES];
+#define SHARE(i) shares[i]
+#define SQUARE(i) squares[i]
+#define TO_SHARE
+#define OF_SHARE
+#endif
+
 #if WALK
 #include "walk.glsl"
-#else
-// Chunk i of the thread's columns. Narrow ones it loads itself; wide ones would lie far apart, so that the workgroup loads neighbours
-// and hands them over: then all threads call this together.
-Columns load_columns(Floats x, uint i, uint slot, const uint k, const uint norm, vec2 stats, Floats scale, Floats shift,
-                     inout float square) {
-    Columns columns;
-#if WIDTH == 8
-    columns.x[0] = normalised(x, slot + i * SLOTS, 0u, k, norm, stats, scale, shift, square);
-    columns.x[1] = normalised(x, slot + i * SLOTS, 1u, k, norm, stats, scale, shift, square);
-#else
-    if (i > 0u) {
-        barrier();
-    }
-    for (uint q = gl_LocalInvocationIndex; q < SLOTS * (WIDTH / 4u); q += LOCAL) {
-        uint c = q / (WIDTH / 4u);
-        uint j = q % (WIDTH / 4u);
-        tile[j * SLOTS + c] = normalised(x, c + i * SLOTS, j, k, norm, stats, scale, shift, square);
-    }
-    barrier();
-    [[unroll]] for (uint j = 0u; j < WIDTH / 4u; j++) {
-        columns.x[j] = tile[j * SLOTS + slot];
-    }
-#endif
-    return columns;
-}
-
 #endif
 
 // One column in the same way.
@@ -147,14 +136,14 @@ float add_chunks(Floats x, Weights w, uint unit0, uint slot, const uint k, const
         }
     }
 #if WEIGHT_BITS < 16
-    vec2 lines[4 * DEPTH * CHUNKS * LINES];
+    uvec2 lines[4 * DEPTH * CHUNKS * LINES];
     [[unroll]] for (uint u = 0u; u < DEPTH; u++) {
         [[unroll]] for (uint part = 0u; part < 4u; part++) {
-            uint first = unit_row(min(unit0 + u, units - 1u), part) * (k / GROUP);
+            uint row = unit_row(min(unit0 + u, units - 1u), part);
             [[unroll]] for (uint i = 0u; i < CHUNKS; i++) {
-                uint chunk = min(slot + i * SLOTS, k / WIDTH - 1u);
                 [[unroll]] for (uint l = 0u; l < LINES; l++) {
-                    lines[((4u * u + part) * CHUNKS + i) * LINES + l] = group_line(w, first + chunk * WIDTH / GROUP + l);
+                    uint group = row * (k / GROUP) + group_of(min(slot + i * SLOTS, k / WIDTH - 1u), l);
+                    lines[((4u * u + part) * CHUNKS + i) * LINES + l] = line_load(w, group);
                 }
             }
         }
@@ -164,30 +153,32 @@ float add_chunks(Floats x, Weights w, uint unit0, uint slot, const uint k, const
 #if WIDTH == 8
     Columns narrow[CHUNKS];
     [[unroll]] for (uint i = 0u; i < CHUNKS; i++) {
-        narrow[i] = load_columns(x, i, slot, k, norm, stats, scale, shift, square);
+        [[unroll]] for (uint j = 0u; j < 2u; j++) {
+            narrow[i].x[j] = normalised(x, slot + i * SLOTS, j, k, norm, stats, scale, shift, square);
+        }
     }
 #endif
     extras = unit_begin(ends);
     [[unroll]] for (uint i = 0u; i < CHUNKS; i++) {
-#if WIDTH == 8
-        Columns columns = narrow[i];
-#else
-        Columns columns = load_columns(x, i, slot, k, norm, stats, scale, shift, square);
-        vec2 base[LINES];
-        [[unroll]] for (uint l = 0u; l < LINES; l++) {
-            base[l] = column_sums(columns, l);
+#if WIDTH > 8
+        if (i > 0u) {
+            barrier();
         }
+        hand_over(fetch_fill(x, scale, i * SLOTS, k, norm), 0u, i * SLOTS, k, norm, stats, shift, square);
+        barrier();
+        Columns columns = handed_over(0u, slot);
 #endif
         [[unroll]] for (uint u = 0u; u < DEPTH; u++) {
             [[unroll]] for (uint part = 0u; part < 4u; part++) {
+                uint at = (4u * u + part) * CHUNKS + i;
 #if WEIGHT_BITS < 16
+                uint row = unit_row(min(unit0 + u, units - 1u), part);
+                uint chunk = min(slot + i * SLOTS, k / WIDTH - 1u);
                 [[unroll]] for (uint l = 0u; l < LINES; l++) {
-                    float product = stored_dot(stored[(4u * u + part) * CHUNKS + i], columns, l);
-                    vec2 line = lines[((4u * u + part) * CHUNKS + i) * LINES + l];
-                    sums[u][part] += line.x * (product - base[l].x) + line.y * base[l].y;
+                    sums[u][part] += line_dot(stored[at], columns, lines[at * LINES + l], row, chunk, l, k);
                 }
 #else
-                sums[u][part] += stored_dot(stored[(4u * u + part) * CHUNKS + i], columns);
+                sums[u][part] += stored_dot(stored[at], narrow[i]);
 #endif
             }
         }
@@ -301,11 +292,14 @@ void matvec(Floats x, Weights w, const uint k, const uint units, const uint norm
 #if SALIENT > 0
     add_salient(x, w, first + group * DEPTH, slot, units, norm, stats, scale, shift, sums);
 #endif
+#if SHARES_IN_TILE
+    barrier();
+#endif
     [[unroll]] for (uint u = 0u; u < DEPTH; u++) {
-        shares[(group * DEPTH + u) * SLOTS + slot] = sums[u];
+        SHARE((group * DEPTH + u) * SLOTS + slot) = TO_SHARE(sums[u]);
     }
     if (norm == NORM_RMS && thread < SQUARES) {
-        squares[thread] = square;
+        SQUARE(thread) = TO_SHARE(square);
     }
     barrier();
     // Whole subgroups sum up a unit each, then a thread a unit ends it.
@@ -316,14 +310,14 @@ void matvec(Floats x, Weights w, const uint k, const uint units, const uint norm
     if (norm == NORM_RMS) {
         float length = 0.0;
         for (uint i = lane; i < SQUARES; i += lanes) {
-            length += squares[i];
+            length += OF_SHARE(SQUARE(i));
         }
         inverse = 1.0 / sqrt(subgroupAdd(length) / float(k) + eps);
     }
     for (uint u = gl_SubgroupID; u < UNITS && gl_SubgroupID < whole; u += whole) {
         vec4 all = vec4(0.0);
         for (uint i = lane; i < SLOTS; i += lanes) {
-            all += shares[u * SLOTS + i];
+            all += OF_SHARE(SHARE(u * SLOTS + i));
         }
         all = subgroupAdd(all) * inverse;
         if (subgroupElect()) {

@@ -53,27 +53,43 @@ float section_half(Weights w, uint first, uint i) {
     return (i & 1u) == 0u ? pair.x : pair.y;
 }
 
-// Number i of the section of scales, minima or zeros that starts at word `first`.
-float section_number(Weights w, uint first, uint i) {
-#if SCALE_BITS == 32
-    return uintBitsToFloat(w.at.v[first + i]);
+// Where number i of a section of scales, minima or zeros lies, and the number in that word.
+uint number_word(uint i) {
+    return SCALE_BITS == 32 ? i : i >> 1;
+}
+
+float number_in(uint word, uint i) {
+    return SCALE_BITS == 32 ? uintBitsToFloat(word) : unpackHalf2x16(word >> (16u * (i & 1u))).x;
+}
+
+// What memory holds of scale and base of group i of all rows.
+uvec2 line_load(Weights w, uint i) {
+    uint scale = w.at.v[w.scales + number_word(i)];
+#if ZERO == 0
+    return uvec2(scale, 0u);
+#elif ZERO == 1
+    return uvec2(scale, w.at.v[w.zeros + (i >> 2)]);
 #else
-    return section_half(w, first, i);
+    return uvec2(scale, w.at.v[w.zeros + number_word(i)]);
 #endif
 }
 
-// Scale and base of group i of all rows: a value is code * x + y.
-vec2 group_line(Weights w, uint i) {
-    float scale = section_number(w, w.scales, i);
+// Scale and base of that: a value is code * x + y. Of i the last two bits matter.
+vec2 line_of(uvec2 line, uint i) {
+    float scale = number_in(line.x, i);
 #if ZERO == 0
     return vec2(scale, -scale * float(1u << (WEIGHT_BITS - 1)));
 #elif ZERO == 1
-    return vec2(scale, -scale * float((w.at.v[w.zeros + (i >> 2)] >> (8u * (i & 3u))) & 0xffu));
+    return vec2(scale, -scale * float((line.y >> (8u * (i & 3u))) & 0xffu));
 #elif ZERO == 2
-    return vec2(scale, section_number(w, w.zeros, i));
+    return vec2(scale, number_in(line.y, i));
 #else
-    return vec2(scale, -scale * section_number(w, w.zeros, i));
+    return vec2(scale, -scale * number_in(line.y, i));
 #endif
+}
+
+vec2 group_line(Weights w, uint i) {
+    return line_of(line_load(w, i), i);
 }
 
 #if WEIGHT_BITS == 4

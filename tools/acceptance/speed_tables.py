@@ -106,9 +106,8 @@ def ours_decode(results: dict) -> list[float | None]:
 
 
 def ours_prefill(results: dict) -> list[float | None]:
-    of = {m.column: m for m in MODELS}
-    found = [milliseconds(results, of[c], "pp256") for c in PREFILL[:-1]]
-    return found + [milliseconds(results, of["2.2B fp16"], "picture")]
+    asked = [(column, "pp256") for column in PREFILL[:-1]] + [("2.2B fp16", "picture")]
+    return [next((milliseconds(results, m, test) for m in MODELS if m.column == column), None) for column, test in asked]
 
 
 def ratio(ours: float | None, other: float | None, faster_is_more: bool) -> float | None:

@@ -79,6 +79,10 @@ def size(n: float) -> str:
     return f"{n:.3g} GB"
 
 
+def short(n: float) -> str:
+    return f"{n:,.0f}" if n >= 100 else f"{n:.3g}"
+
+
 def text(x: float, y: float, what: str, more: str = "") -> str:
     return f'<text x="{x:.1f}" y="{y:.1f}" {more}>{escape(what)}</text>'
 
@@ -125,7 +129,7 @@ def svg(all_points: list[Point], bandwidth: float | None = None, dispatch: float
     body = [text(LEFT, 24, title, 'font-size="15"')] if title else []
     body += grid(across, up)
     if bandwidth > 0:
-        what = f"{bandwidth:,.0f} GB/s" + ("" if given else ", the most achieved")
+        what = f"{short(bandwidth)} GB/s" + ("" if given else ", the most achieved")
         body += roof(across, up, bandwidth, what, 'stroke="black" stroke-width="1.5"')
         body += roof(across, up, bandwidth / 10, "a tenth of it", 'stroke="#888" stroke-dasharray="4 3"')
     if dispatch and up.decades()[0] <= dispatch <= up.decades()[-1]:
@@ -140,7 +144,7 @@ def svg(all_points: list[Point], bandwidth: float | None = None, dispatch: float
         for p in (p for p in all_points if p.group == group):
             number += 1
             x, row = across.at(p.bytes) if p.bytes > 0 else across.start, up.at(max(p.us, 1e-3))
-            rate = f"{p.rate():,.0f}" if p.us > 0 and p.bytes > 0 else "-"
+            rate = short(p.rate()) if p.us > 0 and p.bytes > 0 else "-"
             told = f"{number}  {p.us:.2f}  {rate}  {p.name}"
             fill = colour[group] if p.bytes > 0 else "none"
             body += [f'<circle class="point" cx="{x:.1f}" cy="{row:.1f}" r="4" fill="{fill}" stroke="{colour[group]}">'

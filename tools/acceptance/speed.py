@@ -94,6 +94,7 @@ class Machine:
         say(f"FAIL {what}")
 
     def env(self, cache: str) -> dict:
+        (self.caches / cache).mkdir(parents=True, exist_ok=True)
         return os.environ | {"XDG_CACHE_HOME": str(self.caches / cache)}
 
     def __call__(self, model: Model, *flags: str) -> str | None:

@@ -131,7 +131,7 @@ pub struct Engine {
     pub(crate) device: Device,
     pub(crate) program: Program,
     pipelines: Pipelines,
-    tuning: Tuning,
+    pub(crate) tuning: Tuning,
     layout: Layout,
     segments: Vec<Buffer>,
     holding: Holding,

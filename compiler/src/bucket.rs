@@ -61,6 +61,23 @@ pub fn print(buckets: &[BucketGraph]) -> String {
     buckets.iter().map(one).collect()
 }
 
+/// The line between graphs and lock in a pool.
+const LOCK_MARK: &str = "# weights.lock\n";
+
+/// What a pool holds besides its tensors: the graphs' text, and the lock that tells which constant lies where.
+pub fn print_recipe(graphs: &str, lock: &Lock) -> String {
+    format!("{graphs}{LOCK_MARK}{}", lock.print())
+}
+
+/// The graphs and the lock that a pool holds.
+pub fn parse_recipe(text: &str) -> Result<(Vec<BucketGraph>, Lock)> {
+    let Some((graphs, lock)) = text.split_once(LOCK_MARK) else {
+        let what = "it does not tell which constant lies where";
+        return Err(Error::new("pool", what).hint("compile the model again"));
+    };
+    Ok((parse(graphs)?, Lock::parse(lock)?))
+}
+
 /// The graphs of a pool's text, without data but for the smallest constants.
 pub fn parse(text: &str) -> Result<Vec<BucketGraph>> {
     let mut out = vec![];
@@ -91,6 +108,14 @@ pub fn parse(text: &str) -> Result<Vec<BucketGraph>> {
 mod tests {
     use super::*;
     use crate::plan::examples;
+
+    #[test]
+    fn a_recipe_gives_back_the_graphs_and_the_lock() {
+        let (graphs, lock) = (print(&[examples::decoder("decode", 1, 2, 16)]), Lock::default());
+        let (buckets, read) = parse_recipe(&print_recipe(&graphs, &lock)).unwrap();
+        assert_eq!((print(&buckets), read), (graphs.clone(), lock));
+        assert!(parse_recipe(&graphs).unwrap_err().to_string().contains("which constant lies where"));
+    }
 
     #[test]
     fn a_pool_that_does_not_tell_its_decoder_is_refused() {

@@ -1,9 +1,23 @@
-//! Files that appear whole or not at all. In: a path and what is to be there. Out: the file. Promise: written or copied beside its
-//! place and moved, so that nobody meets half of it.
+//! Files and folders that appear whole or not at all. In: a path and what is to be there. Out: the file or folder. Promise: written or
+//! copied beside its place and moved, so that nobody meets half of it.
 
 use crate::error::{Error, Result};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
+
+/// The folder of a model's generated files.
+pub fn folder(project: &Path, name: &str) -> PathBuf {
+    project.join("generated").join(name)
+}
+
+/// A file's name as a path without any step upwards, and without steps on the spot; none where it is no plain relative path.
+pub fn inside(name: &str) -> Option<PathBuf> {
+    let path = Path::new(name);
+    let plain = path.components().all(|c| matches!(c, Component::Normal(_) | Component::CurDir));
+    // A backslash or a drive letter would be absolute or a step upwards on another system.
+    let plain = plain && !name.contains(['\\', '\0', ':']);
+    plain.then(|| path.components().filter(|c| matches!(c, Component::Normal(_))).collect())
+}
 
 /// Puts a file with these bytes there.
 pub fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
@@ -22,8 +36,51 @@ fn put(path: &Path, make: impl FnOnce(&Path) -> std::io::Result<()>) -> Result<(
     let done = make(&part).and_then(|()| fs::rename(&part, path));
     done.map_err(|e| {
         let _ = fs::remove_file(&part); // the first error is the one to tell
-        Error::new("output", e.to_string()).at(path.display().to_string())
+        failed(path, e)
     })
+}
+
+/// A folder under construction beside its target; removed unless it is moved into place.
+pub struct Part(pub PathBuf);
+
+impl Part {
+    /// An empty folder; those above it are made.
+    pub fn new(target: &Path) -> Result<Part> {
+        let parent = target.parent().unwrap_or(Path::new("."));
+        let name = target.file_name().unwrap_or_default().to_string_lossy();
+        let part = Part(parent.join(format!(".{name}.{}.part", std::process::id())));
+        fs::create_dir_all(&part.0).map_err(|e| failed(&part.0, e))?;
+        Ok(part)
+    }
+
+    /// Moves it to where the target is, which goes.
+    pub fn into_place(self, target: &Path) -> Result<()> {
+        let old = self.0.with_extension("old");
+        let had = target.exists();
+        if had {
+            fs::rename(target, &old).map_err(|e| failed(target, e))?;
+        }
+        if let Err(e) = fs::rename(&self.0, target) {
+            if had {
+                let _ = fs::rename(&old, target); // back to what was there; the error below tells why
+            }
+            return Err(failed(target, e));
+        }
+        if had {
+            fs::remove_dir_all(&old).map_err(|e| failed(&old, e))?;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Part {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0); // gone already when it was moved into place
+    }
+}
+
+fn failed(path: &Path, e: std::io::Error) -> Error {
+    Error::new("output", e.to_string()).at(path.display().to_string())
 }
 
 #[cfg(test)]

@@ -3,9 +3,10 @@
 
 use crate::error::{Error, Result};
 use crate::fetch::{self, Place};
+use crate::files;
 use crate::import::{Bindings, inspect};
 use crate::init;
-use crate::lock::Lock;
+use crate::lock::{LOCK, Lock};
 use crate::manifest::{self, Bucket, MANIFEST, Manifest};
 use crate::quantise::{Method, Settings};
 use crate::storage::{Kv, Precision};
@@ -13,9 +14,6 @@ use crate::texts::{self, TextFiles};
 use crate::workflow::{self, Understood};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-
-/// Name of the lock in a model's folder.
-pub const LOCK: &str = "weights.lock";
 
 /// The user's wishes.
 #[derive(Clone, Default, Debug)]
@@ -96,29 +94,39 @@ pub struct Job {
 /// Folders in which a model's files are looked for, first to last.
 struct Folders(Vec<PathBuf>);
 
+/// A manifest and where it is.
+struct Found {
+    manifest: Manifest,
+    home: PathBuf,
+    shown: String,
+    made: Option<String>,
+}
+
+impl Found {
+    fn of(wish: &Wish) -> Result<Found> {
+        manifest::is_name(&wish.name)?;
+        let Some(path) = find_manifest(wish) else { return Found::made(wish) };
+        let home = path.parent().unwrap_or(Path::new(".")).to_path_buf();
+        Ok(Found { manifest: Manifest::load(&path, &wish.name)?, home, shown: shown(&wish.project, &path), made: None })
+    }
+
+    /// One for the user's own model.
+    fn made(wish: &Wish) -> Result<Found> {
+        let Some(onnx) = &wish.onnx else { return Err(nobody(&wish.name)) };
+        let text = match &wish.dims {
+            Some(_) => init::raw(onnx)?,
+            None => init::manifest(onnx, wish.lossy)?,
+        };
+        let shown = format!("generated/{}/{MANIFEST}", wish.name);
+        let home = files::folder(&wish.project, &wish.name);
+        Ok(Found { manifest: Manifest::parse(&text, &wish.name)?, home, shown, made: Some(text) })
+    }
+}
+
 impl Job {
     /// Finds the manifest (or makes one for `onnx`) and everything it names.
     pub fn find(wish: &Wish) -> Result<Job> {
-        manifest::is_name(&wish.name)?;
-        let found = find_manifest(wish);
-        let (mut manifest, home, shown, made) = match (&found, &wish.onnx) {
-            (Some(path), _) => {
-                let home = path.parent().unwrap_or(Path::new(".")).to_path_buf();
-                (Manifest::load(path, &wish.name)?, home, shown(&wish.project, path), None)
-            }
-            (None, Some(onnx)) => {
-                let text = match &wish.dims {
-                    Some(_) => init::raw(onnx)?,
-                    None => init::manifest(onnx, wish.lossy)?,
-                };
-                let home = wish.project.join("generated").join(&wish.name);
-                let shown = format!("generated/{}/{MANIFEST}", wish.name);
-                (Manifest::parse(&text, &wish.name)?, home, shown, Some(text))
-            }
-            (None, None) => {
-                return Err(nobody(&wish.name));
-            }
-        };
+        let Found { mut manifest, home, shown, made } = Found::of(wish)?;
         let lock_stays = wish.precision.is_some_and(|p| p != manifest.precision);
         manifest.precision = wish.precision.unwrap_or(manifest.precision);
         manifest.kv = wish.kv.or(manifest.kv);
@@ -150,7 +158,7 @@ impl Job {
             };
         if let Some(name) = manifest.picture.as_ref().and_then(|p| p.preprocessor.clone()) {
             let file = folders.find(&name).and_then(|p| read(&p)).map_err(|e| without(wish, &manifest, e))?;
-            manifest.fill_picture(&file).map_err(|e| e.at(name))?;
+            manifest.fill_picture(&name, &file).map_err(|e| e.at(name))?;
         }
         let golden = manifest.golden.as_ref().map(|g| read(&beside(&manifest.homes, Path::new(g)))).transpose()?;
         let quantises = manifest.precision == Precision::Int4 && !wish.without_weights;
@@ -221,7 +229,7 @@ fn lock_path(wish: &Wish, home: &Path) -> Option<PathBuf> {
     if own.is_file() || wish.without_weights {
         return Some(own);
     }
-    Some(wish.project.join("generated").join(&wish.name).join(LOCK))
+    Some(files::folder(&wish.project, &wish.name).join(LOCK))
 }
 
 /// A file beside the manifest, or beside one that it extends.
@@ -240,12 +248,12 @@ pub fn nobody(name: &str) -> Error {
 
 /// The manifest of a model by name, or the one the user points to.
 pub fn find_manifest(wish: &Wish) -> Option<PathBuf> {
-    let folder = |parent: &str| wish.project.join(parent).join(&wish.name).join(MANIFEST);
-    let known = [folder("models"), folder("generated")];
+    let kept = wish.project.join("models").join(&wish.name).join(MANIFEST);
+    let known = [kept.clone(), files::folder(&wish.project, &wish.name).join(MANIFEST)];
     match &wish.manifest {
         Some(path) => Some(path.clone()),
         // A manifest that was made for another file is not the one for this.
-        None if wish.onnx.is_some() => Some(folder("models")).filter(|p| p.is_file()),
+        None if wish.onnx.is_some() => Some(kept).filter(|p| p.is_file()),
         None => known.into_iter().find(|p| p.is_file()),
     }
 }
@@ -364,40 +372,4 @@ fn read(path: &Path) -> Result<Vec<u8>> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_manifest_outside_the_project_is_shown_without_its_folder() {
-        assert_eq!(shown(Path::new("/p"), Path::new("/p/models/a/model.toml")), "models/a/model.toml");
-        assert_eq!(shown(Path::new("/p"), Path::new("/q/model.toml")), "model.toml");
-    }
-
-    #[test]
-    fn a_calibration_is_beside_the_manifest_that_names_it_and_read_before_any_work() {
-        let project = std::env::temp_dir().join(format!("onnxcast-job-{}", std::process::id()));
-        let write = |file: &str, text: &str| {
-            let path = project.join("models").join(file);
-            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-            std::fs::write(path, text).unwrap();
-        };
-        let parent = "title = \"\"\nsource = \"\"\nlicence = \"\"\nprecision = \"int4\"\n[graphs]\nmodel = \"m.onnx\"\n\
-            [[buckets]]\nname = \"run\"\ngraph = \"model\"\n[quantise]\ncalibration = \"words.txt\"\n";
-        write("parent/model.toml", parent);
-        write("parent/m.onnx", "");
-        write("parent/words.txt", "a b c");
-        write("child/model.toml", "extends = \"parent\"\n");
-        let wish = Wish { project: project.clone(), name: "child".into(), ..Wish::default() };
-        assert_eq!(Job::find(&wish).unwrap().calibration.as_deref(), Some("a b c"));
-        let other = QuantiseWish { calibration: Some(project.join("other.txt")), ..QuantiseWish::default() };
-        let e = Job::find(&Wish { quantise: other, ..wish.clone() }).unwrap_err().to_string();
-        assert!(e.contains("other.txt") && e.contains("needs no text"), "{e}");
-        std::fs::remove_file(project.join("models/parent/words.txt")).unwrap();
-        assert!(Job::find(&wish).unwrap_err().to_string().contains("words.txt"));
-        let nearest = QuantiseWish { method: Some(Method::Nearest), ..QuantiseWish::default() };
-        for unread in [Wish { quantise: nearest, ..wish.clone() }, Wish { precision: Some(Precision::Fp16), ..wish }] {
-            assert_eq!(Job::find(&unread).unwrap().calibration, None);
-        }
-        std::fs::remove_dir_all(&project).unwrap();
-    }
-}
+mod tests;

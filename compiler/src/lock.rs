@@ -5,6 +5,9 @@ use crate::error::{Error, Result};
 use crate::graph::{DType, Tensor};
 use std::collections::BTreeMap;
 
+/// Name of the lock in a model's folder.
+pub const LOCK: &str = "weights.lock";
+
 /// Content hash of a constant in the row order in which it is packed (`graph::digest`).
 pub type Hash = String;
 

@@ -231,8 +231,8 @@ impl Manifest {
     }
 
     /// Takes from a preprocessor_config.json what `[picture]` leaves open.
-    pub fn fill_picture(&mut self, json: &[u8]) -> Result<()> {
-        self.picture.as_mut().map_or(Ok(()), |picture| picture.fill(json))?;
+    pub fn fill_picture(&mut self, file: &str, json: &[u8]) -> Result<()> {
+        self.picture.as_mut().map_or(Ok(()), |picture| picture.fill(file, json))?;
         self.check()
     }
 
@@ -242,8 +242,9 @@ impl Manifest {
             return Err(bad("kv", "without a context there is no cache to store"));
         }
         self.quantise.check().map_err(|what| bad("quantise", what))?;
-        if let Some(name) = self.graphs.keys().find(|name| name.contains(['+', '/']) || name.is_empty()) {
-            return Err(bad("graphs", format!("'{name}' is no name of a graph: it has none of '+' and '/'")));
+        if let Some(name) = self.graphs.keys().find(|name| name.contains(['+', '/']) || !is_word(name)) {
+            let what = format!("'{name}' is no name of a graph: it has none of '+', '/' and ',', and no line ends");
+            return Err(bad("graphs", what));
         }
         if self.buckets.is_empty() {
             return Err(bad("buckets", "at least one is needed"));
@@ -252,6 +253,12 @@ impl Manifest {
             source.check(name).map_err(|what| bad(&format!("sources.\"{name}\""), what))?;
         }
         let mut names: Vec<&str> = self.buckets.iter().map(|b| b.name.as_str()).collect();
+        if let Some(name) = names.iter().find(|name| !is_word(name)) {
+            return Err(bad(
+                "buckets",
+                format!("'{name}' is no name of a bucket: it has neither commas nor line ends"),
+            ));
+        }
         names.sort_unstable();
         if let Some(pair) = names.windows(2).find(|p| p[0] == p[1]) {
             return Err(bad("buckets", format!("two are called '{}'", pair[0])));
@@ -309,6 +316,11 @@ pub fn is_name(name: &str) -> Result<()> {
         return Err(Error::new("manifest", what));
     }
     Ok(())
+}
+
+/// Names of buckets and graphs stand between commas on a line of a pool.
+fn is_word(name: &str) -> bool {
+    !name.is_empty() && !name.contains(|c: char| c == ',' || c.is_control())
 }
 
 fn bad(key: &str, what: impl Into<String>) -> Error {

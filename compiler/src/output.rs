@@ -1,17 +1,19 @@
 //! generated/NAME on disk. In: what the pipeline made. Out: the folder, its pool and the lock. Promise: the folder appears whole or
 //! stays as it was; a pool that is already right is not packed again.
 
+use crate::bucket::print_recipe;
 use crate::emit;
 use crate::error::{Error, Result};
-use crate::files::replace;
+use crate::files::{Part, folder, replace};
 use crate::job::Job;
+use crate::lock::LOCK;
 use crate::manifest::MANIFEST;
 use crate::pipeline::Compiled;
 use crate::plan::Plan;
 use crate::plan::weights::{Packed, pack};
 use onnxcast_runtime::weights::{Pool, PoolWriter};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// The pool's name in generated/NAME.
 pub const POOL: &str = "weights.pool";
@@ -19,22 +21,14 @@ pub const POOL: &str = "weights.pool";
 /// What became of each weight that was to be quantised, in generated/NAME.
 pub const REPORT: &str = "quantise.txt";
 
-/// The line between graphs and lock in a pool.
-pub const LOCK_MARK: &str = "# weights.lock\n";
-
 /// Hears how many of how many bytes are packed.
 pub type Progress<'a> = &'a mut dyn FnMut(u64, u64);
-
-/// The folder of a model's generated files.
-pub fn folder(project: &Path, name: &str) -> PathBuf {
-    project.join("generated").join(name)
-}
 
 /// Writes everything beside the folder first and then moves it into place. Returns the bytes of the pool.
 pub fn write(project: &Path, job: &Job, compiled: &Compiled, progress: Progress) -> Result<u64> {
     let target = folder(project, &job.manifest.name);
     let part = Part::new(&target)?;
-    emit::write(&part.0, &compiled.files)?;
+    files(&part.0, &compiled.files)?;
     let mut pool_bytes = 0;
     if !job.without_weights {
         pool_bytes = pool(&target.join(POOL), &part.0.join(POOL), compiled, progress)?;
@@ -48,6 +42,17 @@ pub fn write(project: &Path, job: &Job, compiled: &Compiled, progress: Progress)
     }
     part.into_place(&target)?;
     Ok(pool_bytes)
+}
+
+/// Writes the generated files and, last, the stamp that makes them a whole.
+fn files(folder: &Path, files: &[emit::File]) -> Result<()> {
+    for (path, bytes) in files.iter().chain([&emit::stamp(files)]) {
+        let path = folder.join(path);
+        let parent = path.parent().unwrap_or(folder);
+        fs::create_dir_all(parent).map_err(|e| failed(parent, e))?;
+        fs::write(&path, bytes).map_err(|e| failed(&path, e))?;
+    }
+    Ok(())
 }
 
 fn writes_lock(job: &Job, compiled: &Compiled) -> bool {
@@ -73,19 +78,14 @@ pub fn is_complete(project: &Path, job: &Job, compiled: &Compiled) -> bool {
     job.without_weights || !compiled.plan.pool.iter().any(absent) || is_right(&pool, &compiled.plan, &compiled.graphs)
 }
 
-/// What a pool holds besides its tensors: the fused graphs, and the lock that tells which constant lies where.
-fn recipe(plan: &Plan, graphs: &str) -> String {
-    format!("{graphs}{LOCK_MARK}{}", plan.lock.print())
-}
-
 fn is_right(pool: &Path, plan: &Plan, graphs: &str) -> bool {
-    Pool::open(pool).is_ok_and(|p| p.fits(&plan.program).is_ok() && p.graph() == recipe(plan, graphs))
+    Pool::open(pool).is_ok_and(|p| p.fits(&plan.program).is_ok() && p.graph() == print_recipe(graphs, &plan.lock))
 }
 
 /// Packs a plan's weights into a pool file.
 pub fn write_pool(path: &Path, plan: &Plan, graphs: &str, progress: Progress) -> Result<u64> {
     let fail = |e: onnxcast_runtime::error::Error| Error::new("pack", e.to_string());
-    let mut writer = PoolWriter::create(path, &plan.program, &recipe(plan, graphs)).map_err(fail)?;
+    let mut writer = PoolWriter::create(path, &plan.program, &print_recipe(graphs, &plan.lock)).map_err(fail)?;
     let total = plan.pool.iter().map(|t| t.bytes()).sum();
     let mut done = 0;
     for packed in &plan.pool {
@@ -111,7 +111,7 @@ fn keep(job: &Job, target: &Path, part: &Path) -> Result<()> {
     if let Some(text) = &job.made {
         return replace(&part.join(MANIFEST), text.as_bytes());
     }
-    for name in [MANIFEST, crate::job::LOCK] {
+    for name in [MANIFEST, LOCK] {
         let old = target.join(name);
         if old.is_file() {
             fs::copy(&old, part.join(name)).map_err(|e| failed(&old, e))?;
@@ -122,43 +122,4 @@ fn keep(job: &Job, target: &Path, part: &Path) -> Result<()> {
 
 fn failed(path: &Path, e: std::io::Error) -> Error {
     Error::new("output", e.to_string()).at(path.display().to_string())
-}
-
-/// A folder under construction beside its target; removed unless it is moved into place.
-pub struct Part(pub PathBuf);
-
-impl Part {
-    /// An empty folder; those above it are made.
-    pub fn new(target: &Path) -> Result<Part> {
-        let parent = target.parent().unwrap_or(Path::new("."));
-        let name = target.file_name().unwrap_or_default().to_string_lossy();
-        let part = Part(parent.join(format!(".{name}.{}.part", std::process::id())));
-        fs::create_dir_all(&part.0).map_err(|e| failed(&part.0, e))?;
-        Ok(part)
-    }
-
-    /// Moves it to where the target is, which goes.
-    pub fn into_place(self, target: &Path) -> Result<()> {
-        let old = self.0.with_extension("old");
-        let had = target.exists();
-        if had {
-            fs::rename(target, &old).map_err(|e| failed(target, e))?;
-        }
-        if let Err(e) = fs::rename(&self.0, target) {
-            if had {
-                let _ = fs::rename(&old, target); // back to what was there; the error below tells why
-            }
-            return Err(failed(target, e));
-        }
-        if had {
-            fs::remove_dir_all(&old).map_err(|e| failed(&old, e))?;
-        }
-        Ok(())
-    }
-}
-
-impl Drop for Part {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0); // gone already when it was moved into place
-    }
 }

@@ -3,15 +3,15 @@
 //! quantised pool is refused.
 
 use crate::bucket::{self, BucketGraph, scope};
-use crate::emit::CARD;
+use crate::emit::{self, CARD};
 use crate::error::{Error, Result};
+use crate::files;
 use crate::graph::eval::{Array, Values};
 use crate::graph::quant::Quant;
 use crate::graph::{DType, Def, Tensor, Ty, ValueId};
-use crate::job::{Job, LOCK, QuantiseWish, Wish, find_manifest};
-use crate::lock::Lock;
+use crate::job::{Job, QuantiseWish, Wish, find_manifest};
+use crate::lock::{LOCK, Lock};
 use crate::manifest::{Bucket, Manifest, Picture, Sampling};
-use crate::output::{self, LOCK_MARK};
 use crate::plan::{self, Layout, Request, Shaders};
 use crate::quantise::{self, Settings};
 use crate::storage::Precision;
@@ -49,8 +49,7 @@ impl Recast {
         let pool = Arc::new(Pool::open(path).map_err(fail)?);
         pool.verify(progress).map_err(fail)?;
         let placed = |e: Error| e.at(path.display().to_string());
-        let (graphs, lock) = recipe(&pool).map_err(placed)?;
-        let mut buckets = bucket::parse(&graphs).map_err(placed)?;
+        let (mut buckets, lock) = recipe(&pool).map_err(placed)?;
         let places = places(&pool, &buckets, &lock).map_err(placed)?;
         restore(&mut buckets, &lock, &pool, &places);
         Ok(Recast { program: pool.index().program.clone(), buckets, pool: path.to_path_buf() })
@@ -59,8 +58,8 @@ impl Recast {
     /// The job of casting it as `name` with quantised weights.
     pub fn job(&self, project: &Path, name: &str) -> Result<Job> {
         let beside = self.pool.parent().unwrap_or(Path::new("")).to_path_buf();
-        let folders = [beside, output::folder(project, &self.program)];
-        let source = match folders.iter().map(|f| f.join("assets")).find(|f| f.join(CARD).is_file()) {
+        let folders = [beside, files::folder(project, &self.program)];
+        let source = match folders.iter().map(|f| f.join(emit::ASSETS)).find(|f| f.join(CARD).is_file()) {
             Some(assets) => of_assets(&assets)?,
             None => of_manifest(project, &self.program)?,
         };
@@ -95,7 +94,7 @@ impl Recast {
             cache: name.to_string(),
         };
         let shown = format!("the pool of {}", self.program);
-        let lock = output::folder(project, name).join(LOCK);
+        let lock = files::folder(project, name).join(LOCK);
         Ok(Job::of(manifest, shown, (text, golden), Some(lock)))
     }
 }
@@ -109,12 +108,9 @@ fn settings(project: &Path, name: &str) -> Result<Settings> {
     Ok(quantise)
 }
 
-/// The graphs' text and the lock in a pool.
-fn recipe(pool: &Pool) -> Result<(String, Lock)> {
-    let Some((graphs, lock)) = pool.graph().split_once(LOCK_MARK) else {
-        return Err(bad("it does not tell which constant lies where").hint("compile the model again"));
-    };
-    let lock = Lock::parse(lock)?;
+/// The graphs and the lock in a pool of floats.
+fn recipe(pool: &Pool) -> Result<(Vec<BucketGraph>, Lock)> {
+    let (graphs, lock) = bucket::parse_recipe(pool.graph())?;
     if let Some(how) = &lock.quantise {
         let what = format!("its weights are quantised already ({how})");
         return Err(bad(what).hint("give the pool of the model in fp16"));
@@ -123,7 +119,7 @@ fn recipe(pool: &Pool) -> Result<(String, Lock)> {
         let what = format!("'{}' is quantised already, as its ONNX file has it", t.name);
         return Err(bad(what).hint("give the pool of a model whose file holds floats"));
     }
-    Ok((graphs.to_string(), lock))
+    Ok((graphs, lock))
 }
 
 /// Rows of the cache, where the graphs have one.
@@ -252,14 +248,14 @@ fn of_assets(folder: &Path) -> Result<Texts> {
     let place = || folder.join(CARD).display().to_string();
     let card = file(CARD).ok_or_else(|| bad("cannot be read").at(place()))?;
     let card: Card = serde_json::from_slice(&card).map_err(|e| bad(e.to_string()).at(place()))?;
-    let text = file("tokenizer.json").map(|tokenizer| TextFiles {
+    let text = file(emit::TOKENIZER).map(|tokenizer| TextFiles {
         tokenizer,
-        config: file("tokenizer_config.json"),
-        template: file("chat_template.jinja"),
+        config: file(emit::TOKENIZER_CONFIG),
+        template: file(emit::TEMPLATE),
         stops: card.stops.clone().unwrap_or_default(),
         system: card.system.clone(),
     });
-    Ok((card, text, file("golden.json")))
+    Ok((card, text, file(emit::GOLDEN)))
 }
 
 /// The texts of a model that has a manifest.

@@ -3,6 +3,7 @@
 
 use crate::device::Limits;
 use crate::error::{Error, Kind, Result};
+use crate::program::places::column;
 use crate::program::{Arg, Block, Bucket, Dispatch, Kernel, Pictures, Program, Variant};
 use crate::step::MAX_ARGS;
 
@@ -88,16 +89,6 @@ fn check_variant(program: &Program, variant: &Variant, limits: &Limits) -> Resul
         return Err(wrong(format!("kernel '{}' cannot stand for '{}'", by.name, of.name)));
     }
     check_grid(by, variant.grid, limits)
-}
-
-/// What an argument means in a repetition of its block.
-pub fn column(arg: Arg, row: &[Arg]) -> Result<Arg> {
-    let Arg::Column(c) = arg else { return Ok(arg) };
-    match row.get(c as usize) {
-        None => Err(wrong(format!("there is no column {c} in a table of {}", row.len()))),
-        Some(Arg::Column(_)) => Err(wrong(format!("column {c} of the table is itself a column"))),
-        Some(&found) => Ok(found),
-    }
 }
 
 fn check_arg(program: &Program, bucket: &Bucket, arg: Arg) -> Result<()> {

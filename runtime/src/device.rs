@@ -6,8 +6,7 @@ mod pick;
 
 use crate::error::{Error, Kind, Result};
 use crate::kept::{Kept, Place};
-use crate::ledger::{Allocated, Ledger};
-use crate::memory::Purpose;
+use crate::ledger::{Allocated, Ledger, Purpose};
 use abilities::{copy_queue, extensions, features, limits, queue_family, tells_statistics};
 use pick::{choose, describe, devices};
 use std::sync::{Arc, Mutex, PoisonError};

@@ -4,8 +4,8 @@
 use crate::commands::{Recorded, Tape};
 use crate::device::{Device, Limits};
 use crate::error::{Error, Kind, Result};
-use crate::layout::guards_around;
-use crate::memory::{Buffer, Purpose, Region, place};
+use crate::ledger::Purpose;
+use crate::memory::{Buffer, Region, guards_around, place};
 use crate::pages::{self, Pages};
 use crate::program::Program;
 use crate::residency::{Home, Residency, SLOTS, Stage};

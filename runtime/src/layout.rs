@@ -4,7 +4,8 @@
 use crate::device::{Device, Limits};
 use crate::error::{Error, Kind, Result};
 use crate::holding::HoldingPlan;
-use crate::memory::{ALIGN, Purpose, Region, human, place};
+use crate::ledger::Purpose;
+use crate::memory::{Region, guards_around, human, place};
 use crate::program::{Elem, Port, Program};
 use crate::residency::Residency;
 use crate::step::{RING, Step};
@@ -102,19 +103,6 @@ impl Layout {
         }
         named.into_iter().flat_map(|(what, r)| guards_around(what, r, self.guard)).collect()
     }
-}
-
-/// The guards before and after a region; none where there are no guards.
-pub(crate) fn guards_around(what: String, r: &Region, guard: u64) -> Vec<(String, Region)> {
-    let guard = guard.next_multiple_of(ALIGN);
-    if guard == 0 {
-        return Vec::new();
-    }
-    let after = r.offset + r.bytes.next_multiple_of(4);
-    let end = r.offset + r.bytes.max(4).next_multiple_of(ALIGN) + guard;
-    let before = Region { segment: r.segment, offset: r.offset - guard, bytes: guard };
-    let behind = Region { segment: r.segment, offset: after, bytes: end - after };
-    vec![(format!("before {what}"), before), (format!("after {what}"), behind)]
 }
 
 /// Token ids of the largest bucket.

@@ -1,7 +1,9 @@
 //! The runtime that every model executable links. It knows Vulkan, tokens and files; it knows no model.
-//! Read in this order: `program` (what it runs), `step`, `model`; `device`, `matrix`, `ledger`, `memory`, `layout`, `weights`; `check`,
-//! `spirv`, `kept`, `executables`, `commands`, `submit`, `transfer`, `tuning`, `recorder`; `residency`, `pages`, `holding`, `conveyor` (weights beyond a budget); `engine`; `array`, `raw`, `npz`; `sampling`, `generator`, `session`, `text`, `picture`; what measures
-//! and compares: `audit`, `bench`, `cost`, `host`, `profile`, `verify`, `verify_rows`, `ppl`; and `cli` on top.
+//! Read in this order: `program` (what it runs), `step`, `sampling`, `model`; `ledger`, `kept`, `matrix`, `device`, `memory`, `pages`,
+//! `weights`; `check`, `spirv`, `commands`, `submit`, `transfer`; `cost`, `residency`, `conveyor`, `holding` (weights beyond a budget);
+//! `layout`, `tuning`, `recorder`, `executables`, `hasher`, `engine`; `array`, `raw`, `npz`; `generator`, `profile`, `session`, `text`,
+//! `picture`; what measures and compares: `host`, `bench`, `audit`, `verify`, `verify_rows`, `ppl`; and `cli` on top. Each imports those
+//! before it, none those behind.
 
 #![deny(unsafe_code)]
 #![warn(clippy::unwrap_used, clippy::expect_used, clippy::undocumented_unsafe_blocks, clippy::print_stdout)]

@@ -4,7 +4,8 @@
 
 use crate::device::Device;
 use crate::error::{Error, Kind, Result};
-use crate::pages::Imported;
+pub(crate) use crate::ledger::Purpose;
+use std::any::Any;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use vulkano::buffer::sys::RawBuffer;
@@ -14,35 +15,6 @@ use vulkano::memory::{
     DeviceMemory, MemoryAllocateFlags, MemoryAllocateInfo, MemoryMapInfo, MemoryPropertyFlags as Flags,
     MemoryRequirements, ResourceMemory,
 };
-
-/// Where a buffer lives.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Purpose {
-    /// Device-local; visible to the host only where all memory is.
-    Device,
-    /// Written by the host in small pieces, read by kernels: device-local and host-visible where there is such memory.
-    Shared,
-    /// Written by the device, read by the host: cached host memory where there is such memory.
-    Readback,
-    /// Source of copies to the device.
-    Staging,
-    /// Weights that stay with the host: kernels read them in place, or they are copied from there.
-    Host,
-    /// Device-local; filled on the copy queue, read on the compute queue.
-    Ring,
-}
-
-impl Purpose {
-    /// In errors.
-    pub fn what(self) -> &'static str {
-        match self {
-            Purpose::Device => "weights",
-            Purpose::Host => "weights in host memory",
-            Purpose::Ring => "the ring of streamed weights",
-            Purpose::Shared | Purpose::Readback | Purpose::Staging => "copies",
-        }
-    }
-}
 
 /// An allocation in a ledger, while it lives.
 struct Entry {
@@ -65,13 +37,16 @@ impl Drop for Entry {
     }
 }
 
+/// What must outlive a buffer.
+pub(crate) type Holder = Arc<dyn Any + Send + Sync>;
+
 /// A buffer with memory of its own.
 #[derive(Clone)]
 pub(crate) struct Buffer {
     pub vk: Arc<vulkano::buffer::Buffer>,
     _entry: Option<Arc<Entry>>,
     /// Pages that it lies over; dropped after it.
-    _pages: Option<Arc<Imported>>,
+    _pages: Option<Holder>,
     bytes: u64,
     address: u64,
     mapped: bool,
@@ -103,7 +78,7 @@ impl Buffer {
     }
 
     /// A buffer over pages that are there already; they count as nobody's allocation.
-    pub fn over(buffer: vulkano::buffer::Buffer, bytes: u64, pages: Arc<Imported>) -> Result<Buffer> {
+    pub fn over(buffer: vulkano::buffer::Buffer, bytes: u64, pages: Holder) -> Result<Buffer> {
         Buffer::of(buffer, bytes, None, Some(pages))
     }
 
@@ -111,7 +86,7 @@ impl Buffer {
         buffer: vulkano::buffer::Buffer,
         bytes: u64,
         entry: Option<Arc<Entry>>,
-        pages: Option<Arc<Imported>>,
+        pages: Option<Holder>,
     ) -> Result<Buffer> {
         let none = |e| Error::new(Kind::Other, format!("the address of a buffer: {e}"));
         let address = buffer.device_address().map_err(none)?.get();
@@ -256,6 +231,19 @@ pub fn decimal(bytes: u64) -> String {
         1_000_000..100_000_000 => format!("{:.1} MB", value / 1e6),
         _ => format!("{:.3} GB", value / 1e9),
     }
+}
+
+/// The guards before and after a region; none where there are no guards.
+pub(crate) fn guards_around(what: String, r: &Region, guard: u64) -> Vec<(String, Region)> {
+    let guard = guard.next_multiple_of(ALIGN);
+    if guard == 0 {
+        return Vec::new();
+    }
+    let after = r.offset + r.bytes.next_multiple_of(4);
+    let end = r.offset + r.bytes.max(4).next_multiple_of(ALIGN) + guard;
+    let before = Region { segment: r.segment, offset: r.offset - guard, bytes: guard };
+    let behind = Region { segment: r.segment, offset: after, bytes: end - after };
+    vec![(format!("before {what}"), before), (format!("after {what}"), behind)]
 }
 
 #[cfg(test)]

@@ -4,7 +4,8 @@
 
 use crate::device::Device;
 use crate::error::{Error, Result};
-use crate::memory::{Buffer, Purpose, Region, memory_type};
+use crate::ledger::Purpose;
+use crate::memory::{Buffer, Region, memory_type};
 use ash::vk;
 use memmap2::Mmap;
 use std::ops::Range;
@@ -120,7 +121,7 @@ pub(crate) fn import(device: &Device, pages: &Pages, start: usize, bytes: u64) -
 }
 
 /// Memory of the device over mapped pages. (vulkano counts allocations, and would count down for one that it did not make.)
-pub(crate) struct Imported {
+struct Imported {
     device: Device,
     memory: vk::DeviceMemory,
     /// Unmapped after the memory is freed.

@@ -2,6 +2,7 @@
 //! printed as Rust constants or built in memory; the recorder knows nothing else.
 
 pub mod layers;
+pub mod places;
 
 use std::borrow::Cow;
 
@@ -172,7 +173,7 @@ pub struct Block {
 }
 
 /// What a block is for, in the order in which blocks stand. A run takes the body; the last chunk of a prompt and every decode step
-/// take the head and one of the two samplers besides.
+/// take the head and one of two samplers besides. A model that draws in a way of its own has no blocks of `Drawn`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Phase {
     Body,

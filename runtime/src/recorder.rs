@@ -1,13 +1,13 @@
 //! Recording. In: a bucket of a checked program and the addresses of everything. Out: replayable command buffers, one for all that stays
 //! on the device. Promise: the dispatches of the program in their order, with its barriers and no other work.
 
-use crate::check::column;
 use crate::commands::{Recorded, Scope, Tape};
 use crate::conveyor::Load;
 use crate::device::Device;
 use crate::error::{Error, Kind, Result};
 use crate::holding::Holding;
 pub use crate::program::Part;
+use crate::program::places::{Place, column, places};
 use crate::program::{Arg, Bucket, Program};
 use crate::residency::{Moves, Stage, Uses};
 use crate::spirv;
@@ -97,14 +97,6 @@ impl Addresses<'_> {
         };
         found.ok_or_else(|| Error::new(Kind::Program, format!("{arg:?} has no address")))
     }
-}
-
-/// Where a recorded dispatch stands in the program.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Place {
-    pub block: u32,
-    pub repetition: u32,
-    pub dispatch: u32,
 }
 
 /// A bucket recorded once.
@@ -342,22 +334,6 @@ impl Run<'_> {
         }
         Ok(())
     }
-}
-
-/// The dispatches of a run in order.
-pub(crate) fn places(bucket: &Bucket, part: Part) -> Vec<Place> {
-    let mut out = Vec::new();
-    for (b, block) in bucket.blocks.iter().enumerate() {
-        if !part.has(block.phase) {
-            continue;
-        }
-        for repetition in 0..block.table.len() as u32 {
-            for dispatch in 0..block.dispatches.len() as u32 {
-                out.push(Place { block: b as u32, repetition, dispatch });
-            }
-        }
-    }
-    out
 }
 
 fn timestamp_pool(device: &Device, dispatches: usize) -> Result<Arc<QueryPool>> {

@@ -4,7 +4,8 @@
 use crate::commands::{Scope, Tape};
 use crate::device::Device;
 use crate::error::Result;
-use crate::memory::{Buffer, Purpose};
+use crate::ledger::Purpose;
+use crate::memory::Buffer;
 use crate::submit::{Ticket, submit};
 
 /// Of each staging buffer at most; a small copy takes a small one, since allocating takes longer than copying.

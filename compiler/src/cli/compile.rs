@@ -25,7 +25,7 @@ pub enum Home {
 pub fn compile(wish: &Wish) -> Result<()> {
     let mut job = Job::find(wish)?;
     let progress = Progress::new(&wish.name);
-    job.reuse = job.lock.quantise.is_some() && output::folder(&wish.project, &wish.name).join(output::POOL).is_file();
+    job.reuse = job.lock.quantise.is_some() && files::folder(&wish.project, &wish.name).join(output::POOL).is_file();
     let mut compiled = pipeline::compile(&job, &mut |stage| progress.stage(stage))?;
     if !output::is_complete(&wish.project, &job, &compiled) {
         // The pool that is there is another plan's.
@@ -40,7 +40,7 @@ fn write(project: &Path, job: &Job, compiled: &Compiled, progress: &Progress) ->
     progress.say(&summary(&compiled.plan.program));
     let name = &job.manifest.name;
     if let Some(said) = compiled.report.summary() {
-        let more = output::folder(project, name).join(output::REPORT).is_file();
+        let more = files::folder(project, name).join(output::REPORT).is_file();
         let more = if more { format!("; generated/{name}/{} has every matrix", output::REPORT) } else { String::new() };
         progress.say(&(said + &more));
     }
@@ -93,7 +93,7 @@ pub fn pack(wish: &Wish, path: &Path) -> Result<()> {
 
 pub fn attach(name: &str, executable: &Path, home: Home) -> Result<()> {
     crate::manifest::is_name(name)?;
-    let pool = output::folder(Path::new(""), name).join(output::POOL);
+    let pool = files::folder(Path::new(""), name).join(output::POOL);
     let fail = |e: onnxcast_runtime::error::Error| {
         Error::new("attach", e.to_string()).hint(format!("`onnxcast compile {name}` writes the pool"))
     };

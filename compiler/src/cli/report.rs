@@ -1,5 +1,5 @@
-//! inspect, explain, graph, init. In: a file or a model. Out: text or JSON on stdout. Promise: nothing is compiled, and what cannot be
-//! read is an error.
+//! inspect, explain, graph, init. In: a file or a model. Out: text or JSON on stdout; of init a manifest, on
+//! stdout or in a file. Promise: nothing is compiled, and what cannot be read is an error.
 
 use super::dot::dot;
 use super::external::file_json;
@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::import::{self, DataFile, Inspection};
 use crate::job::{Job, Wish};
 use crate::manifest::MANIFEST;
-use crate::{init as first, output, pipeline};
+use crate::{files, init as first, pipeline};
 use onnxcast_runtime::memory::human;
 use serde_json::json;
 use std::fmt::Write;
@@ -120,7 +120,7 @@ pub fn init(onnx: &Path, name: Option<String>, to: Option<PathBuf>, lossy: bool)
     let path = match to {
         Some(path) if path.as_os_str() == "-" => return print(&text),
         Some(path) => path,
-        None => output::folder(Path::new(""), &name).join(MANIFEST),
+        None => files::folder(Path::new(""), &name).join(MANIFEST),
     };
     let failed = |what: String| Error::new("init", what).at(path.display().to_string());
     if path.exists() {

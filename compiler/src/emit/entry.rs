@@ -1,7 +1,7 @@
 //! The model's root module. In: the card and texts. Out: `main.rs` and the files it includes. Promise: only small texts are
 //! included; weights never are.
 
-use super::{Assets, File};
+use super::{ASSETS, Assets, CARD, File, GOLDEN, TEMPLATE, TOKENIZER, TOKENIZER_CONFIG};
 use crate::manifest::{Law, Token};
 use proc_macro2::{Literal, TokenStream};
 use quote::{format_ident, quote};
@@ -12,7 +12,10 @@ pub fn tokens(assets: &Assets) -> TokenStream {
     let (sampling_type, sampling) = sampling(assets);
     let (types, picture) = picture(assets);
     let golden = match assets.golden {
-        Some(_) => quote!(Some(include_str!("assets/golden.json"))),
+        Some(_) => {
+            let path = asset(GOLDEN);
+            quote!(Some(include_str!(#path)))
+        }
         None => quote!(None),
     };
     let about = format!(" {title}: the model as data, and its entry.");
@@ -43,14 +46,19 @@ pub fn tokens(assets: &Assets) -> TokenStream {
     }
 }
 
+fn asset(name: &str) -> String {
+    format!("{ASSETS}/{name}")
+}
+
 fn text(assets: &Assets) -> TokenStream {
     let Some(text) = assets.text else { return quote!(None::<Text>) };
+    let [tokenizer, config, template] = [TOKENIZER, TOKENIZER_CONFIG, TEMPLATE].map(asset);
     let config = match &text.config {
-        Some(_) => quote!(include_str!("assets/tokenizer_config.json")),
+        Some(_) => quote!(include_str!(#config)),
         None => quote!(""),
     };
     let template = match &text.template {
-        Some(_) => quote!(Some(include_str!("assets/chat_template.jinja"))),
+        Some(_) => quote!(Some(include_str!(#template))),
         None => quote!(None),
     };
     let stops = text.stops.iter().map(|s| Literal::u32_unsuffixed(*s));
@@ -60,7 +68,7 @@ fn text(assets: &Assets) -> TokenStream {
     };
     quote! {
         Some(Text {
-            tokenizer: include_bytes!("assets/tokenizer.json"),
+            tokenizer: include_bytes!(#tokenizer),
             config: #config,
             template: #template,
             stops: &[#(#stops),*],
@@ -134,9 +142,6 @@ fn picture(assets: &Assets) -> (TokenStream, TokenStream) {
     (quote!(Picture, Resample, Token,), value)
 }
 
-/// What else `main.rs` says of the model, for tools: `onnxcast quantize` reads it.
-pub const CARD: &str = "card.json";
-
 /// The files that `main.rs` includes, and the card.
 pub fn assets(assets: &Assets) -> Vec<File> {
     let text = assets.text;
@@ -153,13 +158,13 @@ pub fn assets(assets: &Assets) -> Vec<File> {
     let card = format!("{card:#}\n").into_bytes();
     [
         (CARD, Some(card.as_slice())),
-        ("tokenizer.json", text.map(|t| t.tokenizer.as_slice())),
-        ("tokenizer_config.json", text.and_then(|t| t.config.as_deref())),
-        ("chat_template.jinja", text.and_then(|t| t.template.as_deref())),
-        ("golden.json", assets.golden),
+        (TOKENIZER, text.map(|t| t.tokenizer.as_slice())),
+        (TOKENIZER_CONFIG, text.and_then(|t| t.config.as_deref())),
+        (TEMPLATE, text.and_then(|t| t.template.as_deref())),
+        (GOLDEN, assets.golden),
     ]
     .into_iter()
-    .filter_map(|(name, bytes)| Some((format!("assets/{name}").into(), bytes?.to_vec())))
+    .filter_map(|(name, bytes)| Some((asset(name).into(), bytes?.to_vec())))
     .collect()
 }
 

@@ -1,4 +1,4 @@
-//! From Program to Rust: text only, no decisions. In: a `Program` and the model's texts. Out: the files of `generated/NAME`,
+//! From Program to Rust: text, and SPIR-V of the forms for matrix units; no decisions. In: a `Program` and the model's texts. Out: the files of `generated/NAME`,
 //! which `output` puts there. Promise: readable, formatted, the same bytes every time.
 
 mod entry;
@@ -7,8 +7,7 @@ mod program;
 mod runs;
 mod stamp;
 
-pub use entry::CARD;
-pub use stamp::FILE as STAMP;
+pub use stamp::{FILE as STAMP, of as stamp};
 
 use crate::error::{Error, Result};
 use crate::manifest::Sampling;
@@ -16,15 +15,14 @@ use crate::manifest::{Law, Picture};
 use crate::texts::TextFiles;
 use onnxcast_runtime::program::Program;
 use proc_macro2::TokenStream;
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// What the executable holds besides the program.
 pub struct Assets<'a> {
     pub title: &'a str,
     pub source: &'a str,
     pub licence: &'a str,
-    /// `fp32`, `fp16`.
+    /// `fp32`, `fp16`, `int4`.
     pub precision: &'a str,
     /// Path of the manifest as the header shows it, relative to the project.
     pub manifest: &'a str,
@@ -38,6 +36,15 @@ pub struct Assets<'a> {
     /// The fused graphs, in text form.
     pub graphs: &'a str,
 }
+
+/// The folder of texts in generated/NAME, and what may be in it.
+pub const ASSETS: &str = "assets";
+/// What else `main.rs` says of the model, for tools: `onnxcast quantize` reads it.
+pub const CARD: &str = "card.json";
+pub const TOKENIZER: &str = "tokenizer.json";
+pub const TOKENIZER_CONFIG: &str = "tokenizer_config.json";
+pub const TEMPLATE: &str = "chat_template.jinja";
+pub const GOLDEN: &str = "golden.json";
 
 /// A generated file: path in the folder, content.
 pub type File = (PathBuf, Vec<u8>);
@@ -54,18 +61,6 @@ pub fn files(program: &Program, assets: &Assets) -> Result<Vec<File>> {
     files.extend(entry::assets(assets));
     files.sort();
     Ok(files)
-}
-
-/// Writes the files and, last, the stamp that makes them a whole.
-pub fn write(folder: &Path, files: &[File]) -> Result<()> {
-    let fail = |path: &Path, e: std::io::Error| Error::new("emit", e.to_string()).at(path.display().to_string());
-    for (path, bytes) in files.iter().chain([&stamp::of(files)]) {
-        let path = folder.join(path);
-        let parent = path.parent().unwrap_or(folder);
-        fs::create_dir_all(parent).map_err(|e| fail(parent, e))?;
-        fs::write(&path, bytes).map_err(|e| fail(&path, e))?;
-    }
-    Ok(())
 }
 
 /// Formatted Rust under the generator's header.

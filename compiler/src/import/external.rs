@@ -3,11 +3,12 @@
 
 use super::mmap;
 use crate::error::{Error, Result};
+use crate::files::inside;
 use bytes::Bytes;
 use onnx_ir::TensorProto;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 /// Where an external tensor says its bytes are.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -134,14 +135,10 @@ impl Files {
 
 /// A location as a relative path without any step upwards, and without steps on the spot.
 pub fn relative(location: &str) -> Result<PathBuf> {
-    let path = Path::new(location);
-    let plain = path.components().all(|c| matches!(c, Component::Normal(_) | Component::CurDir));
-    // A backslash or a drive letter would be absolute or a step upwards on another system.
-    if plain && !location.contains(['\\', '\0']) && !location.contains(':') {
-        return Ok(path.components().filter(|c| matches!(c, Component::Normal(_))).collect());
-    }
-    Err(Error::new("import", format!("external data: location '{location}' is not a plain relative path"))
-        .hint("data files must lie in the model's folder"))
+    inside(location).ok_or_else(|| {
+        Error::new("import", format!("external data: location '{location}' is not a plain relative path"))
+            .hint("data files must lie in the model's folder")
+    })
 }
 
 #[cfg(test)]

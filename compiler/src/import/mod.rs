@@ -1,7 +1,7 @@
 //! ONNX file to Graph. In: a file and a value for every symbolic dimension. Out: a graph in which every shape is a number and
 //! all shape arithmetic is folded. Promise: no guess; one error lists everything that is missing or unsupported.
 //!
-//! The stages, in order: `proto` reads, `bind` gives every dimension a number, `order` sorts, `walk` takes the nodes one by one
+//! The stages, in order: `proto` reads, `numbers` and `bind` give inputs and dimensions their numbers, `order` sorts, `walk` takes the nodes one by one
 //! and `lower` turns each into operators of our graph, folding what is constant; `sweep` drops what is left unread. `decoder` does all
 //! that twice where an export has its positions as constants (`positions`). `compose` makes several graphs one.
 
@@ -55,11 +55,6 @@ pub struct Options {
     pub without_weights: bool,
     /// Inputs that become constants: a mode switch such as `use_cache_branch`, or the shape operand of a test case.
     pub fixed: BTreeMap<String, Tensor>,
-}
-
-/// Refuses a file name that is not one within the model's folder.
-pub fn is_inside(name: &str) -> Result<()> {
-    external::relative(name).map(|_| ())
 }
 
 /// Imports one ONNX file.

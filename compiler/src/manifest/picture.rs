@@ -3,9 +3,9 @@
 
 use super::Manifest;
 use crate::error::{Error, Result};
+use crate::metadata::Preprocessor;
 use onnxcast_runtime::model::Resample;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 /// How pictures get into prompts.
 #[derive(Clone, PartialEq, Debug, Deserialize, Serialize)]
@@ -99,39 +99,14 @@ impl Picture {
     }
 
     /// Takes from a preprocessor_config.json what the manifest leaves open. Errors say what the file asks for and what to do.
-    pub fn fill(&mut self, json: &[u8]) -> Result<()> {
-        let fail = |what: String| Error::new("manifest", what);
-        let root: Value = serde_json::from_slice(json).map_err(|e| fail(e.to_string()))?;
-        let wrong = |(key, what): (&str, &str)| {
-            fail(format!("{key} {what}")).hint("say under [picture] of model.toml what is to be done instead")
-        };
-        let flag = |key: &str| root.get(key).and_then(Value::as_bool);
-        if self.size.is_none() {
-            if flag("do_center_crop") == Some(true) {
-                let what =
-                    "is asked for, and pictures are not cropped here: set size to squeeze them to the tower's input";
-                return Err(fail(format!("do_center_crop {what}")));
-            }
-            // Where a picture may be cut into tiles, the tile is what the tower sees; we take one for the whole picture.
-            let key = if root.get("max_image_size").is_some() { "max_image_size" } else { "size" };
-            self.size = root.get(key).map(|v| size(v).ok_or_else(|| wrong((key, UNREAD_SIZE)))).transpose()?;
-        }
-        if self.resample.is_none() {
-            let known = |v: &Value| resample(v).ok_or_else(|| wrong(("resample", UNREAD_RESAMPLE)));
-            self.resample = root.get("resample").map(known).transpose()?;
-        }
-        let number = |key| root.get(key).map(|v| float(v).ok_or_else(|| wrong((key, "is no number")))).transpose();
-        self.rescale = self.rescale.or(match flag("do_rescale") {
-            Some(false) => Some(1.0),
-            _ => number("rescale_factor")?,
-        });
-        let normalised = flag("do_normalize") != Some(false);
-        let three = |key| {
-            root.get(key).map(|v| channels(v).ok_or_else(|| wrong((key, "is no list of three numbers")))).transpose()
-        };
-        let given = |key, else_: f32| if normalised { three(key) } else { Ok(Some([else_; 3])) };
-        self.mean = self.mean.map_or_else(|| given("image_mean", 0.0), |m| Ok(Some(m)))?;
-        self.std = self.std.map_or_else(|| given("image_std", 1.0), |s| Ok(Some(s)))?;
+    pub fn fill(&mut self, file: &str, json: &[u8]) -> Result<()> {
+        let said = Preprocessor::parse(file, json)?;
+        let otherwise = |e: Error| e.hint("say under [picture] of model.toml what is to be done instead");
+        self.size = self.size.map_or_else(|| said.size(), |s| Ok(Some(s))).map_err(otherwise)?;
+        self.resample = self.resample.map_or_else(|| said.resample(), |r| Ok(Some(r))).map_err(otherwise)?;
+        self.rescale = self.rescale.map_or_else(|| said.rescale(), |r| Ok(Some(r))).map_err(otherwise)?;
+        self.mean = self.mean.map_or_else(|| said.mean(), |m| Ok(Some(m))).map_err(otherwise)?;
+        self.std = self.std.map_or_else(|| said.std(), |s| Ok(Some(s))).map_err(otherwise)?;
         self.preprocessor = None;
         Ok(())
     }
@@ -160,41 +135,6 @@ impl Picture {
             std: self.std.ok_or_else(|| open("std"))?,
         })
     }
-}
-
-const UNREAD_SIZE: &str = "is neither a number, {height, width} nor {longest_edge}";
-const UNREAD_RESAMPLE: &str = "is none of 0 (nearest), 1 (lanczos), 2 (bilinear), 3 (bicubic)";
-
-/// Height and width: `{height, width}`, or a square by its edge.
-fn size(value: &Value) -> Option<[u32; 2]> {
-    let edge = |v: &Value| v.as_u64().and_then(|n| u32::try_from(n).ok());
-    match (edge(value), value.get("longest_edge")) {
-        (Some(n), _) => Some([n, n]),
-        (None, Some(n)) => edge(n).map(|n| [n, n]),
-        (None, None) => Some([edge(value.get("height")?)?, edge(value.get("width")?)?]),
-    }
-}
-
-/// PIL's numbers of filters.
-fn resample(value: &Value) -> Option<Resample> {
-    match value.as_u64()? {
-        0 => Some(Resample::Nearest),
-        1 => Some(Resample::Lanczos),
-        2 => Some(Resample::Bilinear),
-        3 => Some(Resample::Bicubic),
-        _ => None,
-    }
-}
-
-fn float(value: &Value) -> Option<f32> {
-    value.as_f64().map(|x| x as f32)
-}
-
-/// One number a channel, or one for all three.
-fn channels(value: &Value) -> Option<[f32; 3]> {
-    let Some(list) = value.as_array() else { return float(value).map(|x| [x; 3]) };
-    let numbers: Option<Vec<f32>> = list.iter().map(float).collect();
-    numbers?.try_into().ok()
 }
 
 #[cfg(test)]
@@ -226,7 +166,7 @@ token = 590
 
     fn filled(keys: &str, json: &str) -> Result<Picture> {
         let mut picture = picture(keys)?;
-        picture.fill(json.as_bytes())?;
+        picture.fill("p.json", json.as_bytes())?;
         Ok(picture)
     }
 
@@ -271,19 +211,20 @@ token = 590
     #[test]
     fn what_the_file_asks_for_in_vain_is_said() {
         for (json, says) in [
-            (
-                r#"{"size": {"shortest_edge": 8}}"#,
-                "size is neither a number, {height, width} nor {longest_edge}; say under",
-            ),
-            (r#"{"do_center_crop": true}"#, "do_center_crop is asked for, and pictures are not cropped here: set size"),
-            (r#"{"resample": 4}"#, "resample is none of 0 (nearest)"),
-            (r#"{"image_std": [1, 2]}"#, "image_std is no list of three numbers"),
-            (r#"{"rescale_factor": "x"}"#, "rescale_factor is no number"),
-            ("{", "EOF"),
+            (r#"{"size": {"shortest_edge": 8}}"#, "size: is neither a number, {height, width} nor {longest_edge}; say"),
+            (r#"{"size": "x"}"#, "size: expected a whole number from 1 to 4294967295, found a string; say under"),
+            (r#"{"do_center_crop": true}"#, "do_center_crop: pictures are not cropped here: set size"),
+            (r#"{"resample": 4}"#, "resample: is none of 0 (nearest)"),
+            (r#"{"image_std": [1, 2]}"#, "image_std: is no list of three numbers"),
+            (r#"{"image_mean": [1, 2, "x"]}"#, "image_mean[2]: expected a number, found a string"),
+            (r#"{"rescale_factor": "x"}"#, "rescale_factor: expected a number, found a string"),
+            (r#"{"do_rescale": 0}"#, "do_rescale: expected true or false, found 0"),
+            ("{", "this is no JSON"),
         ] {
             let e = filled("", json).unwrap_err().to_string();
-            assert!(e.contains(says), "{e}");
+            assert!(e.starts_with("config: p.json: ") && e.contains(says), "{e}");
         }
+        assert_eq!(filled("", r#"{"size": null, "resample": null}"#).unwrap().size, None);
         assert_eq!(filled("size = [8, 8]", r#"{"do_center_crop": true}"#).unwrap().size, Some([8, 8]));
     }
 

@@ -106,6 +106,11 @@ impl<'a> At<'a> {
         Ok(self.expected(fits, &format!("a number, {wanted}"))? as f32)
     }
 
+    /// Any number.
+    pub fn float(&self) -> Result<f32> {
+        Ok(self.expected(self.value.as_f64(), "a number")? as f32)
+    }
+
     /// A token id.
     pub fn id(&self) -> Result<u32> {
         Ok(self.whole(0, u32::MAX.into())? as u32)

@@ -54,6 +54,8 @@ fn good() -> Value {
         "search": { "do_sample": false, "temperature": 1.0, "top_k": 1, "top_p": 1.0, "min_p": 0.1, "min_length": 0,
                     "max_length": 512, "repetition_penalty": 1.0, "num_beams": 1, "no_repeat_ngram_size": 0 },
         "bos_token": "<s>", "eos_token": { "content": "</s>" }, "pad_token": null, "add_bos_token": true,
+        "do_center_crop": false, "size": { "longest_edge": 8 }, "resample": 1, "do_rescale": true, "rescale_factor": 0.5,
+        "do_normalize": true, "image_mean": [0.5, 0.5, 0.5], "image_std": 0.5,
         "chat_template": [{ "name": "a", "template": "b" }], "eos_token_id": 7, "do_sample": true, "temperature": 0.5
     })
 }
@@ -88,6 +90,10 @@ fn check(bytes: &[u8]) -> Result<(), TestCaseError> {
     };
     named("genai_config.json", Genai::parse(bytes).err())?;
     named("g.json", Generation::parse("g.json", bytes).err())?;
+    if let Ok(p) = Preprocessor::parse("p.json", bytes) {
+        let errors = [p.size().err(), p.resample().err(), p.rescale().err(), p.mean().err(), p.std().err()];
+        errors.into_iter().try_for_each(|e| named("p.json", e))?;
+    }
     named("t.json", check_tokenizer_config("t.json", bytes).err())
 }
 
@@ -98,7 +104,7 @@ fn noise_is_read_or_refused_by_file() {
 
 #[test]
 fn a_config_with_values_of_another_kind_is_read_or_refused_by_file_and_key() {
-    run(prop::collection::vec((0..60usize, value()), 1..4), |changes| {
+    run(prop::collection::vec((0..75usize, value()), 1..4), |changes| {
         let mut config = good();
         changes.iter().for_each(|(at, with)| replace(&mut config, &mut at.clone(), with));
         check(config.to_string().as_bytes())

@@ -4,6 +4,7 @@
 use super::fields::{At, Document};
 use super::generation::Generation;
 use crate::error::{Error, Result};
+use crate::files::inside;
 
 /// The file's name.
 pub const FILE: &str = "genai_config.json";
@@ -97,7 +98,7 @@ impl Genai {
         count(&model, "vocab_size")?;
         let filename = decoder.need("filename", "the name of the .onnx file")?;
         let name = filename.text()?;
-        if name.is_empty() || crate::import::is_inside(name).is_err() {
+        if name.is_empty() || inside(name).is_none() {
             return Err(filename.bad(format!("'{name}' is no file within the folder")));
         }
         let search = root.object("search")?;

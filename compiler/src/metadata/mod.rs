@@ -6,7 +6,9 @@ mod fields;
 pub(crate) mod fuzz;
 mod genai;
 mod generation;
+mod preprocessor;
 
 pub use fields::{At, Document};
 pub use genai::{FILE as GENAI, Genai, Names, Numbered};
 pub use generation::{Generation, check_tokenizer_config, stops};
+pub use preprocessor::Preprocessor;

@@ -10,6 +10,7 @@ use crate::bucket::Scope;
 use crate::error::{Error, Result};
 use crate::graph::{Graph, Node, Op, ValueId};
 use onnxcast_runtime::program::{Arg, Elem, Kernel, Phase, State};
+use onnxcast_runtime::step::MAX_ARGS;
 use std::collections::{HashMap, HashSet};
 
 /// A dispatch before its arena buffers have offsets.
@@ -176,11 +177,12 @@ impl Build {
     fn push(&mut self, cx: &mut Context, call: Call, phase: Phase) -> Result<()> {
         let name = call.kernel.name.clone();
         let bad = |what: String| Error::new("plan", what).at(name.to_string());
-        if call.args.len() != call.kernel.args as usize || call.args.len() > 16 {
+        if call.args.len() != call.kernel.args as usize || call.args.len() > MAX_ARGS {
             return Err(bad(format!("{} arguments for a kernel of {}", call.args.len(), call.kernel.args)));
         }
-        if call.grid.iter().any(|&g| g == 0 || g > 65_535) {
-            return Err(bad(format!("a grid of {:?} workgroups; 1 to 65535 an axis is what devices take", call.grid)));
+        if call.grid.iter().any(|&g| g == 0 || g as usize > kernels::MAX_GROUPS) {
+            let (grid, most) = (call.grid, kernels::MAX_GROUPS);
+            return Err(bad(format!("a grid of {grid:?} workgroups; 1 to {most} an axis is what devices take")));
         }
         let mut args = vec![];
         for (i, operand) in call.args.iter().enumerate() {

@@ -3,8 +3,8 @@
 
 use super::failed;
 use crate::error::{Error, Result};
+use crate::files::Part;
 use crate::import::Package;
-use crate::output::Part;
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};

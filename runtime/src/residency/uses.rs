@@ -2,11 +2,10 @@
 //! tensors are first used. Promise: read from the program alone, in the order in which a recording dispatches.
 
 use super::{Home, Offload};
-use crate::check::column;
 use crate::cost::looked_up_bytes;
 use crate::device::Limits;
+use crate::program::places::{column, places};
 use crate::program::{Arg, Bucket, Kernel, Part, Phase, Program};
-use crate::recorder::places;
 use std::collections::HashSet;
 
 /// A weight that a dispatch reads.

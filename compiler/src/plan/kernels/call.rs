@@ -10,7 +10,7 @@ use onnxcast_runtime::step::MAX_ARGS;
 use std::fmt::Display;
 
 /// Most workgroups on one axis of a grid (the Vulkan minimum, and what lavapipe has).
-pub(super) const MAX_GROUPS: usize = 65_535;
+pub(in crate::plan) const MAX_GROUPS: usize = 65_535;
 
 /// What every `select` function knows.
 #[derive(Clone, Copy)]

@@ -23,9 +23,10 @@ mod walk;
 mod wide;
 
 use super::{Call, Storage};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::graph::{DType, Graph, Node, Op};
 use call::Cx;
+pub(super) use call::MAX_GROUPS;
 pub use policy::{begin_held, drawn, goes_on, keep_held, step_word};
 pub use sample::{sample, take_token};
 
@@ -70,8 +71,20 @@ fn generic(cx: &Cx, op: &Op) -> Result<Vec<Call>> {
         Op::ScatterElements { .. } | Op::ScatterNd { .. } | Op::OneHot { .. } => indexing::calls(cx),
         Op::Transpose { .. } | Op::Slice { .. } | Op::Expand { .. } | Op::Tile { .. } => movement::calls(cx),
         Op::Split { .. } | Op::Concat { .. } | Op::Pad { .. } | Op::Trilu { .. } => movement::calls(cx),
-        _ => reduce::calls(cx),
+        Op::Softmax { .. } | Op::LogSoftmax { .. } | Op::Reduce { .. } | Op::CumSum { .. } => reduce::calls(cx),
+        Op::ArgMax { .. } | Op::ArgMin { .. } | Op::TopK { .. } => reduce::calls(cx),
+        Op::LayerNorm { .. } | Op::RmsNorm { .. } => reduce::calls(cx),
+        // `select` has placed these.
+        Op::Linear { .. } | Op::GatedLinear { .. } | Op::Qkv { .. } | Op::Rope { .. } | Op::Splice { .. } => {
+            Err(fused(cx))
+        }
+        Op::Attention { .. } | Op::RowAttention { .. } | Op::CachedAttention { .. } => Err(fused(cx)),
+        Op::KvWrite | Op::LastRow | Op::Reshape { .. } => Err(fused(cx)),
     }
+}
+
+fn fused(cx: &Cx) -> Error {
+    cx.refuse("no kernel stands for it alone")
 }
 
 /// Device types exist for all but f64.

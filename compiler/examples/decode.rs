@@ -1,5 +1,6 @@
-//! Times decode steps of models, one after another in one process. In: a device; names of folders in models/. Out: for each tokens a second
-//! of three times 128 tokens from an empty cache, five repetitions each, then microseconds by kernel. Promise: weights are made up.
+//! Times decode steps of models, one after another in one process. In: a device; names of folders in models/, `NAME` or `NAME@DEPTH`. Out: for
+//! each tokens a second of three times 128 tokens behind DEPTH in the cache, five repetitions each, then, from an empty cache, microseconds by
+//! kernel. Promise: weights are made up.
 #![allow(clippy::print_stdout)]
 
 use onnxcast::job::{Job, Wish};
@@ -43,8 +44,8 @@ fn codes(kernels: &[Kernel]) -> Result<Vec<Code>, Failure> {
     Ok(parts.into_iter().collect::<Result<Vec<_>, _>>()?.concat())
 }
 
-fn speed(session: &mut Session, plan: &Plan) -> Result<String, Failure> {
-    let lengths = Lengths { prompt: vec![], generate: vec![128], depth: 0, repetitions: 5 };
+fn speed(session: &mut Session, plan: &Plan, depth: u32) -> Result<String, Failure> {
+    let lengths = Lengths { prompt: vec![], generate: vec![128], depth, repetitions: 5 };
     let mut rates = Vec::new();
     for _ in 0..3 {
         let rows = bench::measure(session, &plan.program, Part::Whole, &lengths, &mut |_| {})?;
@@ -73,8 +74,9 @@ fn by_kernel(session: &mut Session) -> Result<Vec<(String, usize, f64)>, Failure
 
 fn main() -> Result<(), Failure> {
     let device = Device::open(&DeviceOptions::default())?;
-    for name in std::env::args().skip(1) {
-        let plan = plan(&name)?;
+    for arg in std::env::args().skip(1) {
+        let (name, depth) = arg.split_once('@').unwrap_or((&arg, "0"));
+        let plan = plan(name)?;
         let code = codes(&plan.program.kernels)?;
         let open = |timestamps| -> Result<Session, Failure> {
             let record = RecordOptions { timestamps, ..RecordOptions::default() };
@@ -84,7 +86,7 @@ fn main() -> Result<(), Failure> {
             Ok(Session::new(engine, &[], session::Options::default())?)
         };
         let mut session = open(false)?;
-        println!("{name}: {} t/s, {}", speed(&mut session, &plan)?, device.info().name);
+        println!("{arg}: {} t/s, {}", speed(&mut session, &plan, depth.parse()?)?, device.info().name);
         drop(session);
         for (kernel, count, us) in by_kernel(&mut open(true)?)? {
             println!("  {us:7.1} us x {count:5}  {kernel}");

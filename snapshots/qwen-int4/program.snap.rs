@@ -154,8 +154,8 @@ static KERNELS: &[Kernel] = &[
         = "1", K = "896", HQ = "14", HKV = "2", D = "64", C = "1024", WEIGHT_BITS = "4",
         WEIGHT_ROWS = "1152", GROUP = "64", ZERO = "2", SALIENT = "0", KV_BITS = "16",
         BIAS = "1", ROTARY = "64", TABLE = "1024", INTERLEAVED = "0", QUADS = "1",
-        POS_WORD = "0", ROWS_WORD = "1", LIVE = "1", THREAD_ROWS = "0", LOCAL = "56",
-        SLOTS = "28", UNITS = "2", NORM = "1", EPS = "1e-6", HALVES = "0"]
+        POS_WORD = "0", ROWS_WORD = "1", LIVE = "1", THREAD_ROWS = "0", LOCAL = "112",
+        SLOTS = "28", UNITS = "4", WALK = "1", NORM = "1", EPS = "1e-6", HALVES = "0"]
     ),
     kernel!(
         "attend_f16_m1_h14_2_d64_c1024", "split_attention.comp", args 8, writes 104, [HQ
@@ -166,8 +166,8 @@ static KERNELS: &[Kernel] = &[
         "matvec_q4_g64_min_m1_k896_n896_add", "linear.comp", args 5, writes 4, [M = "1",
         K = "896", N = "896", WEIGHT_BITS = "4", WEIGHT_ROWS = "896", GROUP = "64", ZERO
         = "2", SALIENT = "0", ACT = "0", BIAS = "0", RESIDUAL = "1", LIVE = "1",
-        THREAD_ROWS = "0", LOCAL = "56", SLOTS = "28", UNITS = "2", NORM = "0", EPS =
-        "0.0", HALVES = "0"]
+        THREAD_ROWS = "0", LOCAL = "84", SLOTS = "28", UNITS = "3", WALK = "1", NORM =
+        "0", EPS = "0.0", HALVES = "0"]
     ),
     kernel!(
         "gated_matvec_q4_g64_min_m1_k896_n4864_rms_silu", "gated_linear.comp", args 5,
@@ -519,7 +519,7 @@ static BUCKET_DECODE_1_TABLE: &[List<Arg>] = &[
 
 static BUCKET_DECODE_1_ROWS: &[Dispatch] = &[
     row!(
-        QKV_Q4_G64_MIN_M1_K896_H14_2_D64_C1024_RMS, [144, 1, 1], [Arena(0), Column(0),
+        QKV_Q4_G64_MIN_M1_K896_H14_2_D64_C1024_RMS, [72, 1, 1], [Arena(0), Column(0),
         Arena(3584), Column(1), Column(2), Step, Step, Step, Column(3), Column(4),
         Weight(4), Weight(5)], +, "/model/layers.{l}/self_attn/Add [1, 14, 1, 64]"
     ),
@@ -529,7 +529,7 @@ static BUCKET_DECODE_1_ROWS: &[Dispatch] = &[
         "/model/layers.{l}/self_attn/MatMul_1 [1, 1, 896]"
     ),
     row!(
-        MATVEC_Q4_G64_MIN_M1_K896_N896_ADD, [112, 1, 1], [Arena(7168), Column(5),
+        MATVEC_Q4_G64_MIN_M1_K896_N896_ADD, [75, 1, 1], [Arena(7168), Column(5),
         Arena(3584), Step, Arena(0)], +, "/model/layers.{l}/Add [1, 1, 896]"
     ),
     row!(

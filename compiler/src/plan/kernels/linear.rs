@@ -61,9 +61,10 @@ const WALK_GROUPS: usize = 4;
 const WALK_GROUPS_HUGE: usize = 8;
 const PROCESSORS: usize = 128;
 const WALK_LOCAL: usize = 240;
-/// Units from which on walking pays at all, and for rows that are not long.
+/// Units from which on walking pays, and up to which, where rows are short, this many workgroups are enough.
 const WALK_UNITS: usize = 200;
-const WALK_UNITS_SHORT: usize = 400;
+const WALK_UNITS_FEW: usize = 400;
+const WALK_FEW: usize = 75;
 /// Units up to which a workgroup rather takes a row at once, where it can.
 const ONCE_UNITS: usize = 600;
 /// Chunks that a workgroup hands over at once where they are wide: they fit shared memory.
@@ -130,9 +131,9 @@ impl Split {
     /// loads are under way while it multiplies.
     fn walking(units: usize, k: usize, chunk: usize) -> Option<Split> {
         let chunks = k / chunk;
-        let short = k < LONG && !(WALK_UNITS_SHORT..HUGE_UNITS).contains(&units);
-        let once = units < ONCE_UNITS && chunks <= TILE_CHUNKS;
-        if chunk != 32 || units < WALK_UNITS || !k.is_multiple_of(chunk) || short || once {
+        let once = k >= LONG && units < ONCE_UNITS && chunks <= TILE_CHUNKS;
+        let vocabulary = k < LONG && units >= HUGE_UNITS;
+        if chunk != 32 || units < WALK_UNITS || !k.is_multiple_of(chunk) || vocabulary || once {
             return None;
         }
         let split = |best: usize, groups: usize, walk: usize| {
@@ -144,6 +145,7 @@ impl Split {
         let far =
             split(WALK_LOCAL / groups, groups, 2).filter(|s| k >= VERY_LONG && s.shared_bytes(chunk) <= SHARED_BYTES);
         far.or_else(|| match units {
+            ..WALK_UNITS_FEW if k < LONG => split(WALKERS, units.div_ceil(WALK_FEW), 1),
             ..MANY_LONG_UNITS => split(WALKERS, WALK_GROUPS, 1),
             ..HUGE_UNITS => split(WALKERS_MANY, WALK_GROUPS, 1),
             _ => split(WALKERS_MANY, WALK_GROUPS_HUGE, 1),
@@ -449,7 +451,8 @@ mod tests {
         assert_eq!(split(2432, 896, 8), (224, 56, 4));
         assert_eq!(split(6912, 5120, 8), (128, 128, 1));
         assert_eq!(split(224, 4864, 32), (304, 152, 2), "at once");
-        assert_eq!(split(224, 896, 32), (56, 28, 2), "short rows do not walk where they are few");
+        assert_eq!(split(224, 896, 32), (84, 28, 3), "one phase");
+        assert_eq!(split(288, 896, 32), (112, 28, 4), "one phase");
         assert_eq!(split(37984, 896, 32), (112, 28, 8), "a vocabulary of short rows does not walk");
         assert_eq!(split(6912, 5120, 32), (64, 16, 4), "ten phases");
         assert_eq!(split(1280, 13824, 32), (240, 24, 10), "nine phases of two chunks");

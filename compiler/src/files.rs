@@ -41,16 +41,19 @@ fn put(path: &Path, make: impl FnOnce(&Path) -> std::io::Result<()>) -> Result<(
 }
 
 /// A folder under construction beside its target; removed unless it is moved into place.
-pub struct Part(pub PathBuf);
+pub struct Part(pub PathBuf, Option<fs::File>);
 
 impl Part {
     /// An empty folder; those above it are made.
     pub fn new(target: &Path) -> Result<Part> {
-        let parent = target.parent().unwrap_or(Path::new("."));
+        let parent = target.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let name = target.file_name().unwrap_or_default().to_string_lossy();
-        let part = Part(parent.join(format!(".{name}.{}.part", std::process::id())));
-        fs::create_dir_all(&part.0).map_err(|e| failed(&part.0, e))?;
-        Ok(part)
+        remove_abandoned(parent, &name);
+        let part = parent.join(format!(".{name}.{}.part", std::process::id()));
+        fs::create_dir_all(&part).map_err(|e| failed(&part, e))?;
+        // Held as long as it is written: on a file system of several machines the number alone says little.
+        let held = fs::File::open(&part).ok().filter(|folder| folder.try_lock().is_ok());
+        Ok(Part(part, held))
     }
 
     /// Moves it to where the target is, which goes.
@@ -73,8 +76,29 @@ impl Part {
     }
 }
 
+/// Removes what a process left of this target that was stopped while it wrote.
+fn remove_abandoned(parent: &Path, name: &str) {
+    let alive = |id: u32| id == std::process::id() || Path::new(&format!("/proc/{id}")).exists();
+    let numbered = |file: &str| {
+        let id = file.strip_prefix('.')?.strip_prefix(name)?.strip_prefix('.')?.strip_suffix(".part")?;
+        id.parse::<u32>().ok()
+    };
+    // Without /proc nobody can tell.
+    if !Path::new("/proc/self").exists() {
+        return;
+    }
+    for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
+        let Some(id) = numbered(&entry.file_name().to_string_lossy()) else { continue };
+        let free = || fs::File::open(entry.path()).is_ok_and(|folder| folder.try_lock().is_ok());
+        if !alive(id) && entry.path().is_dir() && free() {
+            let _ = fs::remove_dir_all(entry.path()); // what cannot go stays, and is in nobody's way
+        }
+    }
+}
+
 impl Drop for Part {
     fn drop(&mut self) {
+        self.1 = None;
         let _ = fs::remove_dir_all(&self.0); // gone already when it was moved into place
     }
 }

@@ -33,13 +33,37 @@ pub fn compile(job: &Job, say: &mut dyn FnMut(&str)) -> Result<Compiled> {
     say("import");
     let imported = import(job)?; // ONNX -> one graph a bucket; every shape a number; graph::verify
     say("passes");
-    let (mut fused, _log) = fuse(imported)?; // rewrites in the order of passes::ORDER; graph::verify after each
-    own_policies(job, &mut fused)?; // where a package draws or ends in a way of its own, those graphs follow the logits
+    let (fused, _log) = fused(job, imported)?; // rewrites in the order of passes::ORDER; graph::verify after each
     finish(job, fused, say)
 }
 
+/// Fused graphs as `compile` plans them, for those who want to look at them, and the passes' logs.
+pub fn fused(job: &Job, imported: Vec<BucketGraph>) -> Result<(Vec<BucketGraph>, Vec<Log>)> {
+    let (mut fused, logs) = fuse(imported)?;
+    for bucket in fused.iter().filter(|b| b.decoder) {
+        stops_are_tokens(job, bucket)?;
+        if let Some(w) = &job.workflow {
+            workflow::hold_caches(w, &bucket.graph).map_err(|e| workflow::within(workflow::METADATA, e))?;
+        }
+    }
+    own_policies(job, &mut fused)?; // where a package draws or ends in a way of its own, those graphs follow the logits
+    Ok((fused, logs))
+}
+
+/// An id past the vocabulary would never end an answer.
+fn stops_are_tokens(job: &Job, bucket: &BucketGraph) -> Result<()> {
+    let (Some(text), Some(logits)) = (&job.text, bucket.graph.outputs.first()) else { return Ok(()) };
+    let vocab = bucket.graph.shape(logits.value).last().copied().unwrap_or(0);
+    let Some(id) = text.stops.iter().find(|id| **id as usize >= vocab) else { return Ok(()) };
+    let from = job.manifest.text.as_ref().filter(|t| t.stops.is_none()).and_then(|t| t.generation_config.clone());
+    let what = format!("stop id {id} is past the vocabulary: the model gives {vocab} logits");
+    Err(Error::new("manifest", what)
+        .at(from.unwrap_or("[text] stops".into()))
+        .hint("are tokenizer, configuration and model of one export?"))
+}
+
 /// Policies that no kernel of ours stands for go behind the logits, compiled as they are.
-pub fn own_policies(job: &Job, fused: &mut [BucketGraph]) -> Result<()> {
+fn own_policies(job: &Job, fused: &mut [BucketGraph]) -> Result<()> {
     let Some(tail) = job.workflow.as_ref().and_then(|w| w.tail.as_ref()) else { return Ok(()) };
     fused.iter_mut().filter(|b| b.decoder).try_for_each(|b| workflow::attach(tail, &mut b.graph))
 }

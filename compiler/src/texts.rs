@@ -4,6 +4,7 @@
 use crate::error::{Error, Result};
 use crate::manifest::Text;
 use crate::metadata;
+use onnxcast_runtime::text;
 
 /// Contents of the text files.
 #[derive(Clone, Debug)]
@@ -30,13 +31,34 @@ pub fn gather(t: &Text, read: &dyn Fn(&str) -> Result<Vec<u8>>) -> Result<TextFi
             return Err(Error::new("manifest", "neither stops nor generation_config is given").at("key 'text'"));
         }
     };
-    Ok(TextFiles {
+    let files = TextFiles {
         tokenizer: file(&t.tokenizer)?,
         config: optional(&t.tokenizer_config)?.map(|json| if t.chat { json } else { without_template(json) }),
         template: optional(&t.template.clone().filter(|_| t.chat))?.map(unwrapped),
         stops,
         system: t.system.clone(),
-    })
+    };
+    files.read(t)?;
+    Ok(files)
+}
+
+impl TextFiles {
+    /// Reads them as the executable will, so that it does not meet a file that it cannot read.
+    fn read(&self, t: &Text) -> Result<()> {
+        let named = |name: &Option<String>, e: onnxcast_runtime::error::Error| {
+            let name = name.clone().unwrap_or_else(|| t.tokenizer.clone());
+            Err(Error::new("text", e.what).at(name).hint("the executable would refuse it: take the file of the model's own folder"))
+        };
+        let config = self.config.as_deref().map(String::from_utf8_lossy).unwrap_or_default();
+        let template = self.template.as_deref().map(String::from_utf8_lossy);
+        if let Err(e) = text::tokenizer_reads(&self.tokenizer) {
+            return named(&None, e);
+        }
+        if let Err(e) = text::config_reads(&config) {
+            return named(&t.tokenizer_config, e);
+        }
+        template.map_or(Ok(()), |source| text::template_reads(&source)).or_else(|e| named(&t.template, e))
+    }
 }
 
 /// A tokenizer's config without its chat template. What is no JSON object is left to whoever reads it.

@@ -224,6 +224,67 @@ fn an_export_is_found_in_the_layout_it_was_published_in() {
 }
 
 #[test]
+fn a_missing_data_file_is_one_line_with_how_many_tensors_want_it() {
+    let dir = project();
+    fs::remove_file(dir.path().join("models/tiny/model.onnx.data")).unwrap();
+    let text = refusal(dir.path(), &["compile", "tiny"]);
+    assert_eq!(text.matches("there is no file").count(), 1, "{text}");
+    assert!(text.contains("model.onnx.data' (16 tensors, the first tensor 'model.embed_tokens.weight')"), "{text}");
+}
+
+#[test]
+fn text_files_that_the_executable_could_not_use_are_refused_by_name() {
+    let dir = project();
+    let home = dir.path().join("models/tiny");
+    let config = fs::read_to_string(home.join("tokenizer_config.json")).unwrap();
+    let torn = config.replace("{% endfor %}", "{% endfur %}");
+    assert_ne!(torn, config);
+    for (file, bad, says) in [
+        ("tokenizer.json", "{\"x\": 1}", "is no tokenizer that can be read"),
+        ("tokenizer.json", "", "is no tokenizer that can be read"),
+        ("tokenizer_config.json", torn.as_str(), "unknown statement endfur"),
+        ("tokenizer_config.json", "{\"eos_token\": 3}", "eos_token is 3, not a token"),
+        ("generation_config.json", "{\"eos_token_id\": 400}", "stop id 400 is past the vocabulary: the model gives 320 logits"),
+    ] {
+        let good = fs::read(home.join(file)).unwrap();
+        fs::write(home.join(file), bad).unwrap();
+        let text = refusal(dir.path(), &["compile", "tiny"]);
+        assert!(text.contains(says) && text.contains(file), "{file} as {bad:.60}: {text}");
+        assert!(!dir.path().join("generated/tiny").exists());
+        fs::write(home.join(file), good).unwrap();
+    }
+    let toml = fs::read_to_string(home.join("model.toml")).unwrap();
+    fs::write(home.join("model.toml"), format!("{toml}template = \"chat.jinja\"\n")).unwrap();
+    fs::write(home.join("chat.jinja"), "{% for m in messages %}{{ m.content").unwrap();
+    assert!(refusal(dir.path(), &["compile", "tiny"]).contains("chat.jinja"));
+}
+
+#[test]
+fn explain_and_graph_show_the_sampler_of_a_packages_own() {
+    let dir = project();
+    let (home, data) = (dir.path().join("models/tiny"), tree().join("tests/data/workflow"));
+    fs::create_dir(home.join("policies")).unwrap();
+    for entry in fs::read_dir(data.join("policies")).unwrap().map(|e| e.unwrap().path()).filter(|p| p.is_file()) {
+        fs::copy(&entry, home.join("policies").join(entry.file_name().unwrap())).unwrap();
+    }
+    fs::copy(data.join("runner_up.yaml"), home.join("inference_metadata.yaml")).unwrap();
+    fs::remove_file(home.join("model.toml")).unwrap();
+    fs::rename(&home, dir.path().join("package")).unwrap();
+    onnxcast(dir.path(), &["init", "package", "--name", "mine"]).success();
+    assert!(stdout(&onnxcast(dir.path(), &["graph", "mine"]).success()).contains("token_sampler/"));
+    let compiled = onnxcast(dir.path(), &["compile", "mine"]).success();
+    drop(compiled);
+    let nodes = |text: &str, bucket: &str| {
+        let line = text.lines().find(|l| l.starts_with(&format!("# bucket {bucket}: "))).unwrap().to_string();
+        line.split(' ').nth(3).unwrap().parse::<usize>().unwrap()
+    };
+    let own = nodes(&stdout(&onnxcast(dir.path(), &["explain", "mine"]).success()), "decode");
+    fs::copy(data.join("inference_metadata.yaml"), dir.path().join("package/inference_metadata.yaml")).unwrap();
+    let plain = nodes(&stdout(&onnxcast(dir.path(), &["explain", "mine"]).success()), "decode");
+    assert!(own > plain, "{own} nodes with a sampler of its own, {plain} without");
+}
+
+#[test]
 fn short_external_data_is_refused_with_the_tensor() {
     let dir = project();
     let data = dir.path().join("models/tiny/model.onnx.data");

@@ -70,7 +70,7 @@ fn inspection_json(i: &Inspection) -> serde_json::Value {
 
 pub fn explain(wish: &Wish) -> Result<()> {
     let job = Job::find(&Wish { without_weights: true, ..wish.clone() })?;
-    let (buckets, logs) = pipeline::fuse(pipeline::import(&job)?)?;
+    let (buckets, logs) = pipeline::fused(&job, pipeline::import(&job)?)?;
     let mut out = String::new();
     for (bucket, log) in buckets.iter().zip(&logs) {
         let _ = writeln!(out, "# bucket {}: {} nodes are left", bucket.name, bucket.graph.nodes.len());
@@ -93,7 +93,7 @@ pub fn graph(wish: &Wish, as_dot: bool, imported: bool, bucket: Option<&str>) ->
         }
     }
     if !imported {
-        buckets = pipeline::fuse(buckets)?.0;
+        buckets = pipeline::fused(&job, buckets)?.0;
     }
     if as_dot {
         return print(&buckets.iter().map(|b| dot(&b.graph, &b.name)).collect::<String>());

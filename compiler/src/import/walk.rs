@@ -211,15 +211,30 @@ impl<'a> Walker<'a> {
                 Err(e) => problems.push(e),
             }
         }
-        let first = problems.first().cloned();
-        match (first, problems.len()) {
-            (None, _) => Ok(()),
-            (Some(only), 1) => Err(only),
-            (Some(first), n) => {
-                let lines: Vec<String> =
-                    problems.iter().map(|e| format!("{}: {}", e.place.as_deref().unwrap_or("?"), e.what)).collect();
+        let n = problems.len();
+        let mut reasons: Vec<(Error, usize)> = vec![];
+        for e in problems {
+            match reasons.iter_mut().find(|(first, _)| first.what == e.what) {
+                Some((_, count)) => *count += 1,
+                None => reasons.push((e, 1)),
+            }
+        }
+        let line = |(e, count): &(Error, usize)| {
+            let place = e.place.as_deref().unwrap_or("?");
+            let more = if *count > 1 { format!(" and {} more", count - 1) } else { String::new() };
+            format!("{place}{more}: {}", e.what)
+        };
+        match reasons.as_slice() {
+            [] => Ok(()),
+            [(only, 1)] => Err(only.clone()),
+            [(first, n)] => {
+                let what = format!("{} ({n} tensors, the first {})", first.what, first.place.as_deref().unwrap_or("?"));
+                Err(Error { what, place: None, ..first.clone() })
+            }
+            [(first, _), ..] => {
+                let lines: Vec<String> = reasons.iter().map(line).collect();
                 let e = Error::new("import", format!("{n} tensors cannot be read:\n  {}", lines.join("\n  ")));
-                Err(Error { hint: first.hint, ..e })
+                Err(Error { hint: first.hint.clone(), ..e })
             }
         }
     }

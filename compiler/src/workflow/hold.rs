@@ -4,7 +4,9 @@
 use super::recognise::Understood;
 use crate::error::{Error, Result};
 use crate::graph::{Graph, Op, ValueId, growing_caches};
+use crate::import;
 use crate::passes::{Log, roles};
+use std::path::Path;
 
 /// Holds a decoder's graph, before the passes, against the workflow.
 pub fn hold(u: &Understood, graph: &Graph) -> Result<()> {
@@ -59,6 +61,65 @@ pub fn hold(u: &Understood, graph: &Graph) -> Result<()> {
         return Err(failed("components roles.logits", what));
     }
     Ok(())
+}
+
+/// Refuses a package whose decoder is no file that can be read as a model.
+pub fn decoder_is_a_model(u: &Understood, folder: &Path) -> Result<()> {
+    let file = folder.join(&u.model);
+    let wrong = |what: String| Err(Error::new("workflow", what).at(format!("pipeline.workflow.components ({})", u.model)));
+    match std::fs::metadata(&file) {
+        Err(_) => wrong(format!("there is no file '{}' in the package", u.model)),
+        Ok(meta) if !meta.is_file() => wrong(format!("'{}' is no file", u.model)),
+        Ok(_) => match import::inspect(&file) {
+            Ok(model) if model.nodes == 0 => wrong(format!("'{}' holds no graph: is it a whole ONNX file?", u.model)),
+            Ok(_) => Ok(()),
+            Err(e) => wrong(e.what),
+        },
+    }
+}
+
+/// Holds what a group of state says of caches against a decoder's fused graph: which layer has it, and whether keys or values are in it.
+pub fn hold_caches(u: &Understood, graph: &Graph) -> Result<()> {
+    let input = |value: Option<ValueId>| {
+        let state = graph.states.iter().find(|s| Some(s.input) == value.map(|v| source(graph, v)));
+        state.map(|s| graph.value(s.input).name.clone())
+    };
+    let attention = graph.nodes.iter().filter(|n| matches!(n.op, Op::CachedAttention { .. }));
+    for (layer, node) in attention.enumerate() {
+        for (role, at) in [("key", 1), ("value", 2)] {
+            let Some(name) = input(node.input(at)) else { continue };
+            let Some(cache) = u.caches.iter().find(|c| c.input == name) else { continue };
+            let wrong = |key: &str, theirs: &str, ours: &str| {
+                let what = format!("'{name}' is the {key} {theirs} here, and {ours} by its use in {}", u.model);
+                Err(cache.path.key(key).bad(what))
+            };
+            match (&cache.role, cache.layer) {
+                (Some(theirs), _) if theirs != role => return wrong("role", theirs, role),
+                (_, Some(theirs)) if theirs != layer => {
+                    return wrong("layer", &theirs.to_string(), &layer.to_string());
+                }
+                _ => {}
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The cache that a value is after the writes of this run.
+fn source(graph: &Graph, value: ValueId) -> ValueId {
+    let mut value = value;
+    while let Some(node) = graph.nodes.iter().find(|n| n.outputs.contains(&value)) {
+        let output = node.outputs.iter().position(|v| *v == value);
+        let input = match (&node.op, output) {
+            (Op::KvWrite, Some(0)) => node.input(0),
+            (Op::Qkv { .. }, Some(1)) => node.input(4),
+            (Op::Qkv { .. }, Some(2)) => node.input(5),
+            _ => None,
+        };
+        let Some(next) = input else { break };
+        value = next;
+    }
+    value
 }
 
 /// The cache that an output is with new rows behind it, where it is that.

@@ -22,7 +22,7 @@ mod tail;
 mod yaml;
 
 pub use graphs::Graphs;
-pub use hold::hold;
+pub use hold::{hold, hold_caches};
 pub use own::attach;
 pub use recognise::{Cache, Drawer, Ports, Understood, understand};
 pub use run::{Invoker, Run, run};
@@ -59,6 +59,7 @@ pub fn read(file: &Path, lossy: bool) -> Result<Understood> {
     let name = file.file_name().map_or(METADATA.into(), |n| n.to_string_lossy());
     let folder = file.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let understood = understand(&document, folder).map_err(|e| within(&name, e))?;
+    hold::decoder_is_a_model(&understood, folder).map_err(|e| within(&name, e))?;
     Ok(Understood { ignored, ..understood })
 }
 

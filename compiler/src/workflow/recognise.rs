@@ -55,7 +55,10 @@ pub struct Cache {
     pub input: String,
     pub output: String,
     pub layer: Option<usize>,
+    /// `key` or `value`.
+    pub role: Option<String>,
     pub axis: usize,
+    pub path: super::yaml::Path,
 }
 
 /// Who chooses tokens.
@@ -253,7 +256,7 @@ pub fn understand(document: &Document, folder: &Path) -> Result<Understood> {
     // A policy that ends answers in its own way does with ids what it likes.
     let stops = if ending.is_some() { vec![] } else { stops };
     let stops = stops.iter().map(|s| *s as u32).collect();
-    let context = context(w, &parts, last);
+    let context = context(w, &parts, last)?;
     Ok(Understood {
         model: parts.model.artifact.clone(),
         ports: Ports {
@@ -352,9 +355,14 @@ fn sampling(parts: &Parts, seen: &Seen) -> Result<Sampling> {
     let whole = |role: &str, or: i64| value(role).map_or(or, |x| x as i64);
     let float = |role: &str, or: f32| value(role).map_or(or, |x| x as f32);
     let counter = whole("counter", 0);
+    let top_k = whole("top_k", plain.top_k);
+    if i32::try_from(top_k).is_err() {
+        let what = format!("its top_k is {top_k}, and 32 bits are kept of it; 0 takes all tokens");
+        return Err(parts.sampler.path.bad(what));
+    }
     let out = Sampling {
         temperature: float("temperature", plain.temperature),
-        top_k: whole("top_k", plain.top_k),
+        top_k,
         top_p: float("top_p", plain.top_p).clamp(1e-6, 1.0),
         min_p: float("min_p", plain.min_p).clamp(0.0, 1.0),
         seed: whole("seed", 0) as u64,
@@ -389,13 +397,18 @@ fn overrides(document: &Document, parts: &Parts) -> Result<()> {
 }
 
 /// The bound of the caches' growth.
-fn context(w: &Workflow, parts: &Parts, seen: &Seen) -> Option<usize> {
-    let cells = parts.caches.iter().filter_map(|a| w.state.iter().find(|c| c.name == a.cell));
-    let bounds = cells.filter_map(|c| match &c.recurrence {
-        Recurrence::Bounded { max, .. } => seen.values.get(max)?.to_ints().first().copied(),
-        Recurrence::Invariant => None,
-    });
-    bounds.filter(|n| *n > 0).min().map(|n| n as usize)
+fn context(w: &Workflow, parts: &Parts, seen: &Seen) -> Result<Option<usize>> {
+    let mut least = None;
+    for cell in parts.caches.iter().filter_map(|a| w.state.iter().find(|c| c.name == a.cell)) {
+        let Recurrence::Bounded { max, .. } = &cell.recurrence else { continue };
+        let Some(rows) = seen.values.get(max).and_then(|a| a.to_ints().first().copied()) else { continue };
+        if rows < 1 {
+            let what = format!("'{max}' is {rows}: a cache of that many rows holds no token");
+            return Err(cell.path.key("recurrence").key("max").bad(what));
+        }
+        least = Some(least.map_or(rows as usize, |n: usize| n.min(rows as usize)));
+    }
+    Ok(least)
 }
 
 fn caches(w: &Workflow, parts: &Parts) -> Vec<Cache> {
@@ -403,7 +416,14 @@ fn caches(w: &Workflow, parts: &Parts) -> Vec<Cache> {
         let mut groups = w.serving.iter().flat_map(|s| &s.groups);
         groups.find(|g| g.ports.iter().any(|p| p == a)).map_or(2, |g| g.sequence_axis)
     };
-    let one = |a: &&Alias| Cache { input: a.input.clone(), output: a.output.clone(), layer: a.layer, axis: axis(a) };
+    let one = |a: &&Alias| Cache {
+        input: a.input.clone(),
+        output: a.output.clone(),
+        layer: a.layer,
+        role: a.role.clone(),
+        axis: axis(a),
+        path: a.path.clone(),
+    };
     parts.caches.iter().map(one).collect()
 }
 

@@ -295,6 +295,28 @@ fn a_workflow_that_does_something_else_is_refused_with_what_it_does() {
     }
 }
 
+/// The metadata with another default of one input.
+fn with_default(input: &str, value: i64) -> String {
+    let text = text();
+    let at = text.find(&format!("      {input}:\n")).unwrap();
+    let from = at + text[at..].find("        default: ").unwrap();
+    let to = from + text[from..].find('\n').unwrap();
+    format!("{}        default: {value}{}", &text[..from], &text[to..])
+}
+
+#[test]
+fn numbers_that_no_program_can_hold_are_refused_where_they_stand() {
+    for (input, value, says) in [
+        ("package.max_context", 0, "pipeline.workflow.state.cache_0.recurrence.max: 'package.max_context' is 0"),
+        ("package.max_context", -7, "'package.max_context' is -7: a cache of that many rows holds no token"),
+        ("request.top_k", 1 << 40, "pipeline.workflow.components.token_sampler: its top_k is 1099511627776"),
+        ("request.top_k", -(1 << 33), "its top_k is -8589934592, and 32 bits are kept of it"),
+    ] {
+        let said = understood(&with_default(input, value)).map(|_| ()).unwrap_err().to_string();
+        assert!(said.starts_with("workflow: ") && said.contains(says), "{input} = {value}: {said}");
+    }
+}
+
 #[test]
 fn a_sampler_that_draws_otherwise_is_compiled_as_given() {
     let own = |text: &str| {

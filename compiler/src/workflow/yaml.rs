@@ -50,9 +50,38 @@ pub fn parse(text: &str) -> Result<Node> {
         with_snippet: false,
     };
     serde_saphyr::from_str_with_options(text, options).map_err(|e| {
-        let plain = e.without_snippet().to_string();
-        bad("", plain.lines().next().unwrap_or("is no YAML").to_string())
+        let place = e.location().filter(|l| l.line() > 0).map(|l| format!("line {}, column {}", l.line(), l.column()));
+        bad(&place.unwrap_or_default(), said(e.without_snippet()))
     })
+}
+
+/// What is wrong with a file that is no tree, in our words where it is one of the limits above.
+fn said(e: &serde_saphyr::Error) -> String {
+    use serde_saphyr::{Error as Yaml, budget::BudgetBreach};
+    match e {
+        Yaml::DuplicateMappingKey { key, .. } => match key {
+            Some(key) => format!("key '{key}' stands twice; leave one of them"),
+            None => "a key stands twice; leave one of them".into(),
+        },
+        Yaml::MergeKeyNotAllowed { .. } => "a merge key (<<) is not read here; write its keys out".into(),
+        Yaml::UnknownAnchor { .. } => "an alias (*) names no anchor before it; write the value out".into(),
+        Yaml::Budget { breach: BudgetBreach::Depth { .. }, .. } => {
+            format!("nests deeper than {MOST_DEPTH} levels, more than any workflow needs")
+        }
+        Yaml::Budget { .. } => "grows past what is read here (nodes, anchors, aliases); write less, or fewer aliases".into(),
+        Yaml::AliasReplayLimitExceeded { .. } | Yaml::AliasExpansionLimitExceeded { .. } => {
+            "its aliases grow past what is read here; write the values out".into()
+        }
+        Yaml::Eof { .. } => "ends too early: it is empty, or cut off".into(),
+        Yaml::MultipleDocuments { .. } => "holds more than one document; leave the first".into(),
+        other => {
+            let text = other.render_with_formatter(&serde_saphyr::UserMessageFormatter);
+            let line = text.lines().next().unwrap_or_default();
+            // The place stands before the words already.
+            let line = line.split(" at line ").next().unwrap_or_default();
+            format!("is no YAML that can be read: {line}; correct it there")
+        }
+    }
 }
 
 impl<'de> Deserialize<'de> for Node {
@@ -303,6 +332,24 @@ mod tests {
         for text in ["a: 1\na: 2", "a: {b: 1, b: 2}", &bomb, &deep, "a: [", "a: &x [*x]", "{a: 1}: 2"] {
             let e = parse(text).unwrap_err().to_string();
             assert!(e.starts_with("workflow: ") && !e.contains('\n'), "{text:.40}: {e}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_tree_is_told_with_its_line_in_plain_words() {
+        let deep = format!("x: {}{}", "[".repeat(200), "]".repeat(200));
+        for (text, place, says) in [
+            ("b: 0\na: 1\na: 2", "line 3, column 1", "key 'a' stands twice; leave one of them"),
+            ("a: 1\nb: *x", "line 2", "an alias (*) names no anchor before it"),
+            (&deep, "line 1", "nests deeper than 48 levels"),
+            ("a: 1\nb: {<<: {c: 1}}", "line 2", "a merge key (<<) is not read here"),
+            ("a: 1\nb: [1, 2", "line 2", "is no YAML that can be read: "),
+        ] {
+            let e = parse(text).unwrap_err().to_string();
+            assert!(e.starts_with(&format!("workflow: {place}")) && e.contains(says), "{text:.40}: {e}");
+            for word in ["serde", "budget", "Budget", "breach", "Breach"] {
+                assert!(!e.contains(word), "{text:.40}: {e}");
+            }
         }
     }
 

@@ -100,6 +100,23 @@ fn a_doubled_data_file_is_halved_and_gives_the_same_program_and_pool() {
 }
 
 #[test]
+fn what_a_stopped_repack_left_goes_with_the_next_one_and_what_another_writes_stays() {
+    let dir = project();
+    let mut gone = std::process::Command::new("true").spawn().unwrap();
+    gone.wait().unwrap();
+    let part = |id: u32| dir.path().join(format!(".half.{id}.part"));
+    let (left, mine) = (part(gone.id()), part(std::process::id()));
+    let other = dir.path().join(format!(".halves.{}.part", gone.id()));
+    for folder in [&left, &mine, &other] {
+        fs::create_dir(folder).unwrap();
+        fs::write(folder.join("model.onnx.data"), "half of it").unwrap();
+    }
+    onnxcast(dir.path(), &["repack", "models/tiny", "half"]).success();
+    assert!(!left.exists() && mine.exists() && other.exists());
+    assert!(dir.path().join("half/model.onnx").exists());
+}
+
+#[test]
 fn a_package_keeps_its_companions_and_its_models_share_equal_ranges() {
     let dir = tempfile::tempdir().unwrap();
     let (old, new) = (dir.path().join("old"), dir.path().join("new"));

@@ -171,6 +171,17 @@ fn metadata_that_contradicts_the_graph_is_refused_with_both() {
     let crossed = "'present.0.key' continues 'past_key_values.0.key' in the graph, and a group of state gives it back to 'past_key_values.1.key'";
     assert!(said.contains(crossed), "{said}");
     std::fs::write(&file, &text).unwrap();
+    for (from, to, says) in [
+        ("role: key\n                  layer: 0", "role: value\n                  layer: 0", "is the role value here, and key by its use"),
+        ("role: value\n                  layer: 1", "role: value\n                  layer: 0", "is the layer 0 here, and 1 by its use"),
+        ("role: value\n                  layer: 1", "role: noise\n                  layer: 1", "is the role noise here, and value by its use"),
+    ] {
+        assert!(text.contains(from), "{from}");
+        std::fs::write(&file, text.replacen(from, to, 1)).unwrap();
+        let said = refused();
+        assert!(said.contains(says) && said.contains("pipeline.workflow.serving.state_service.groups."), "{said}");
+    }
+    std::fs::write(&file, &text).unwrap();
     let model = dir.path().join("model.onnx");
     let (name, other) = (b"past_key_values.1.value", b"past_key_values.7.value");
     let mut bytes = std::fs::read(&model).unwrap();
@@ -182,4 +193,10 @@ fn metadata_that_contradicts_the_graph_is_refused_with_both() {
     std::fs::write(&model, bytes).unwrap();
     let said = refused();
     assert!(said.contains("a group of state has 'past_key_values.1.value', and the graph's caches are"), "{said}");
+    std::fs::write(&model, []).unwrap();
+    let said = onnxcast::workflow::read(&file, false).map(|_| ()).unwrap_err().to_string();
+    assert!(said.contains("(model.onnx): the file is empty (0 bytes)"), "{said}");
+    std::fs::remove_file(&model).unwrap();
+    let said = onnxcast::workflow::read(&file, false).map(|_| ()).unwrap_err().to_string();
+    assert!(said.contains("there is no file 'model.onnx' in the package"), "{said}");
 }

@@ -26,6 +26,23 @@ pub fn ids(tokenizer: &[u8], text: &str) -> Result<Vec<u32>> {
     Ok(encoding.map_err(fail)?.get_ids().to_vec())
 }
 
+
+
+/// Whether a `tokenizer.json` can be read, for who puts it into an executable.
+pub fn tokenizer_reads(tokenizer: &[u8]) -> Result<()> {
+    Tokenizer::from_bytes(tokenizer).map(|_| ()).map_err(|e| Error::input(format!("is no tokenizer that can be read: {e}")))
+}
+
+/// Whether a `tokenizer_config.json` can be read, and the chat template in it.
+pub fn config_reads(config: &str) -> Result<()> {
+    Config::parse(config)?.chat_template.map_or(Ok(()), |source| template_reads(&source))
+}
+
+/// Whether a chat template can be read.
+pub fn template_reads(source: &str) -> Result<()> {
+    Template::new(source).map(|_| ())
+}
+
 /// A model's text side, parsed.
 pub struct Codec {
     tokenizer: Tokenizer,

@@ -47,7 +47,9 @@ impl TextFiles {
     fn read(&self, t: &Text) -> Result<()> {
         let named = |name: &Option<String>, e: onnxcast_runtime::error::Error| {
             let name = name.clone().unwrap_or_else(|| t.tokenizer.clone());
-            Err(Error::new("text", e.what).at(name).hint("the executable would refuse it: take the file of the model's own folder"))
+            Err(Error::new("text", e.what)
+                .at(name)
+                .hint("the executable would refuse it: take the file of the model's own folder"))
         };
         let config = self.config.as_deref().map(String::from_utf8_lossy).unwrap_or_default();
         let template = self.template.as_deref().map(String::from_utf8_lossy);

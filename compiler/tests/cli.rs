@@ -244,7 +244,11 @@ fn text_files_that_the_executable_could_not_use_are_refused_by_name() {
         ("tokenizer.json", "", "is no tokenizer that can be read"),
         ("tokenizer_config.json", torn.as_str(), "unknown statement endfur"),
         ("tokenizer_config.json", "{\"eos_token\": 3}", "eos_token is 3, not a token"),
-        ("generation_config.json", "{\"eos_token_id\": 400}", "stop id 400 is past the vocabulary: the model gives 320 logits"),
+        (
+            "generation_config.json",
+            "{\"eos_token_id\": 400}",
+            "stop id 400 is past the vocabulary: the model gives 320 logits",
+        ),
     ] {
         let good = fs::read(home.join(file)).unwrap();
         fs::write(home.join(file), bad).unwrap();

@@ -66,7 +66,8 @@ pub fn hold(u: &Understood, graph: &Graph) -> Result<()> {
 /// Refuses a package whose decoder is no file that can be read as a model.
 pub fn decoder_is_a_model(u: &Understood, folder: &Path) -> Result<()> {
     let file = folder.join(&u.model);
-    let wrong = |what: String| Err(Error::new("workflow", what).at(format!("pipeline.workflow.components ({})", u.model)));
+    let wrong =
+        |what: String| Err(Error::new("workflow", what).at(format!("pipeline.workflow.components ({})", u.model)));
     match std::fs::metadata(&file) {
         Err(_) => wrong(format!("there is no file '{}' in the package", u.model)),
         Ok(meta) if !meta.is_file() => wrong(format!("'{}' is no file", u.model)),

@@ -68,7 +68,9 @@ fn said(e: &serde_saphyr::Error) -> String {
         Yaml::Budget { breach: BudgetBreach::Depth { .. }, .. } => {
             format!("nests deeper than {MOST_DEPTH} levels, more than any workflow needs")
         }
-        Yaml::Budget { .. } => "grows past what is read here (nodes, anchors, aliases); write less, or fewer aliases".into(),
+        Yaml::Budget { .. } => {
+            "grows past what is read here (nodes, anchors, aliases); write less, or fewer aliases".into()
+        }
         Yaml::AliasReplayLimitExceeded { .. } | Yaml::AliasExpansionLimitExceeded { .. } => {
             "its aliases grow past what is read here; write the values out".into()
         }

@@ -172,9 +172,21 @@ fn metadata_that_contradicts_the_graph_is_refused_with_both() {
     assert!(said.contains(crossed), "{said}");
     std::fs::write(&file, &text).unwrap();
     for (from, to, says) in [
-        ("role: key\n                  layer: 0", "role: value\n                  layer: 0", "is the role value here, and key by its use"),
-        ("role: value\n                  layer: 1", "role: value\n                  layer: 0", "is the layer 0 here, and 1 by its use"),
-        ("role: value\n                  layer: 1", "role: noise\n                  layer: 1", "is the role noise here, and value by its use"),
+        (
+            "role: key\n                  layer: 0",
+            "role: value\n                  layer: 0",
+            "is the role value here, and key by its use",
+        ),
+        (
+            "role: value\n                  layer: 1",
+            "role: value\n                  layer: 0",
+            "is the layer 0 here, and 1 by its use",
+        ),
+        (
+            "role: value\n                  layer: 1",
+            "role: noise\n                  layer: 1",
+            "is the role noise here, and value by its use",
+        ),
     ] {
         assert!(text.contains(from), "{from}");
         std::fs::write(&file, text.replacen(from, to, 1)).unwrap();

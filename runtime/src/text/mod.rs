@@ -26,11 +26,11 @@ pub fn ids(tokenizer: &[u8], text: &str) -> Result<Vec<u32>> {
     Ok(encoding.map_err(fail)?.get_ids().to_vec())
 }
 
-
-
 /// Whether a `tokenizer.json` can be read, for who puts it into an executable.
 pub fn tokenizer_reads(tokenizer: &[u8]) -> Result<()> {
-    Tokenizer::from_bytes(tokenizer).map(|_| ()).map_err(|e| Error::input(format!("is no tokenizer that can be read: {e}")))
+    Tokenizer::from_bytes(tokenizer)
+        .map(|_| ())
+        .map_err(|e| Error::input(format!("is no tokenizer that can be read: {e}")))
 }
 
 /// Whether a `tokenizer_config.json` can be read, and the chat template in it.

@@ -23,6 +23,7 @@ say "SmolLM2 as a genai export"
 say "executables"
 for model in tiny tiny-vlm smollm2; do tools/model.sh "$model"; done
 onnx=tests/data/smolvlm-tiny/vision.onnx tools/model.sh vision
+onnx=tests/data/genai tools/model.sh tiny-genai
 say "compiler, runtime, end to end"
 cargo test --locked --workspace 2>&1 | tee -a "$log"
 say "smollm2 against its golden file"

@@ -104,9 +104,14 @@ macro_rules! forms {
     };
 }
 
-/// The module of one form of a kernel: its name, then what `vulkano_shaders::shader!` takes, GLSL with its defines or SPIR-V.
+/// The module of one form of a kernel: its name, then what `vulkano_shaders::shader!` takes, GLSL with its defines or SPIR-V; or both
+/// forms, one behind the other.
 #[macro_export]
 macro_rules! form {
+    ($name:ident, path: $path:literal, define: $defines:tt, matrix: $matrix:ident, bytes: $module:literal) => {
+        $crate::form!($name, path: $path, define: $defines);
+        $crate::form!($matrix, bytes: $module);
+    };
     ($name:ident, path: $($source:tt)*) => {
         mod $name {
             $crate::vulkano_shaders::shader! {

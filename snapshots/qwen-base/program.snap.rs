@@ -36,31 +36,31 @@ pub fn program() -> Program {
 const GATHER_F16_M256_K896_ROWS151936: u32 = 0;
 const HALVES_M256_K896_RMS: u32 = 1;
 const QKV_F16_M256_K896_H14_2_D64_C1024_RMS: u32 = 2;
-const ATTEND_F16_M256_H14_2_D64_C1024: u32 = 3;
-const HALVES_M256_K896: u32 = 4;
-const MATMUL_F16_M256_K896_N896_ADD: u32 = 5;
-const GATED_MATMUL_F16_M256_K896_N4864_RMS_SILU: u32 = 6;
-const HALVES_M256_K4864: u32 = 7;
-const MATMUL_F16_M256_K4864_N896_ADD: u32 = 8;
-const LAST_ROW_F32_M256_K896: u32 = 9;
-const MATVEC_F16_M1_K896_N151936_RMS: u32 = 10;
-const MATVEC_F16_M1_K896_N151936_RMS_BY8: u32 = 11;
-const MATVEC_F16_M1_K896_N151936_RMS_BY2: u32 = 12;
-const ARGMAX_F32_N151936: u32 = 13;
-const NEXT_TOKEN_N151936: u32 = 14;
-const DRAW_SCALE_N151936: u32 = 15;
-const DRAW_SEARCH_N151936: u32 = 16;
-const DRAW_SUM_N151936: u32 = 17;
-const DRAW_PICK_N151936: u32 = 18;
-const GATHER_F16_M1_K896_ROWS151936: u32 = 19;
-const QKV_F16_M1_K896_H14_2_D64_C1024_RMS: u32 = 20;
-const QKV_F16_M1_K896_H14_2_D64_C1024_RMS_BY2: u32 = 21;
-const ATTEND_F16_M1_H14_2_D64_C1024: u32 = 22;
-const MATVEC_F16_M1_K896_N896_ADD: u32 = 23;
-const MATVEC_F16_M1_K896_N896_ADD_BY2: u32 = 24;
-const GATED_MATVEC_F16_M1_K896_N4864_RMS_SILU: u32 = 25;
-const GATED_MATVEC_F16_M1_K896_N4864_RMS_SILU_BY8: u32 = 26;
-const GATED_MATVEC_F16_M1_K896_N4864_RMS_SILU_BY2: u32 = 27;
+const QKV_F16_M256_K896_H14_2_D64_C1024_RMS_ADD_UP: u32 = 3;
+const ATTEND_F16_M256_H14_2_D64_C1024: u32 = 4;
+const HALVES_M256_K896: u32 = 5;
+const MATMUL_F16_M256_K896_N896_ADD: u32 = 6;
+const GATED_MATMUL_F16_M256_K896_N4864_RMS_SILU: u32 = 7;
+const HALVES_M256_K4864: u32 = 8;
+const MATMUL_F16_M256_K4864_N896_ADD: u32 = 9;
+const MATMUL_F16_M256_K4864_N896_ADD_ADD_UP: u32 = 10;
+const LAST_ROW_F32_M256_K896: u32 = 11;
+const MATVEC_F16_M1_K896_N151936_RMS: u32 = 12;
+const MATVEC_F16_M1_K896_N151936_RMS_BY8: u32 = 13;
+const ARGMAX_F32_N151936: u32 = 14;
+const NEXT_TOKEN_N151936: u32 = 15;
+const DRAW_SCALE_N151936: u32 = 16;
+const DRAW_SEARCH_N151936: u32 = 17;
+const DRAW_SUM_N151936: u32 = 18;
+const DRAW_PICK_N151936: u32 = 19;
+const GATHER_F16_M1_K896_ROWS151936: u32 = 20;
+const QKV_F16_M1_K896_H14_2_D64_C1024_RMS: u32 = 21;
+const QKV_F16_M1_K896_H14_2_D64_C1024_RMS_BY2: u32 = 22;
+const ATTEND_F16_M1_H14_2_D64_C1024: u32 = 23;
+const MATVEC_F16_M1_K896_N896_ADD: u32 = 24;
+const MATVEC_F16_M1_K896_N896_ADD_BY2: u32 = 25;
+const GATED_MATVEC_F16_M1_K896_N4864_RMS_SILU: u32 = 26;
+const GATED_MATVEC_F16_M1_K896_N4864_RMS_SILU_BY8: u32 = 27;
 const MATVEC_F16_M1_K4864_N896_ADD: u32 = 28;
 
 static KERNELS: &[Kernel] = &[
@@ -74,13 +74,21 @@ static KERNELS: &[Kernel] = &[
         matrix[MATRIX = "1"]
     ),
     kernel!(
-        "qkv_f16_m256_k896_h14_2_d64_c1024_rms", "qkv.comp", args 13, writes 28, [M =
+        "qkv_f16_m256_k896_h14_2_d64_c1024_rms", "qkv.comp", args 14, writes 8220, [M =
         "256", K = "896", HQ = "14", HKV = "2", D = "64", C = "1024", WEIGHT_BITS = "16",
         KV_BITS = "16", BIAS = "1", ROTARY = "64", TABLE = "1024", INTERLEAVED = "0",
         QUADS = "1", POS_WORD = "0", ROWS_WORD = "1", LIVE = "1", THREAD_ROWS = "8",
-        LOCAL = "64", NORM = "1", EPS = "1e-6", HALVES = "2"], matrix[MATRIX = "1", ROWS
-        = "256", TILE_M = "32", TILE_N = "64", TILE_K = "128", PARTS_M = "1", PARTS_N =
-        "2", PARTS_K = "4"]
+        LOCAL = "64", NORM = "1", EPS = "1e-6", HALVES = "2", SPLITS = "3"],
+        matrix[MATRIX = "1", ROWS = "256", TILE_M = "64", TILE_N = "128", TILE_K = "64",
+        PARTS_M = "2", PARTS_N = "2", PARTS_K = "2", STAGES = "1"]
+    ),
+    kernel!(
+        "qkv_f16_m256_k896_h14_2_d64_c1024_rms_add_up", "qkv.comp", args 14, writes 28,
+        [M = "256", K = "896", HQ = "14", HKV = "2", D = "64", C = "1024", WEIGHT_BITS =
+        "16", KV_BITS = "16", BIAS = "1", ROTARY = "64", TABLE = "1024", INTERLEAVED =
+        "0", QUADS = "1", POS_WORD = "0", ROWS_WORD = "1", LIVE = "1", THREAD_ROWS = "8",
+        LOCAL = "64", NORM = "1", EPS = "1e-6", HALVES = "2", SPLITS = "3", ADD_UP =
+        "1"], matrix[MATRIX = "1"]
     ),
     kernel!(
         "attend_f16_m256_h14_2_d64_c1024", "cached_attention.comp", args 6, writes 8, [M
@@ -96,28 +104,34 @@ static KERNELS: &[Kernel] = &[
     kernel!(
         "matmul_f16_m256_k896_n896_add", "linear.comp", args 6, writes 4, [M = "256", K =
         "896", N = "896", WEIGHT_BITS = "16", ACT = "0", BIAS = "0", RESIDUAL = "1", LIVE
-        = "1", THREAD_ROWS = "8", LOCAL = "64", NORM = "0", EPS = "0.0", HALVES = "2"],
-        matrix[MATRIX = "1", ROWS = "256", TILE_M = "32", TILE_N = "64", TILE_K = "128",
-        PARTS_M = "1", PARTS_N = "2", PARTS_K = "4"]
+        = "1", THREAD_ROWS = "8", LOCAL = "64", NORM = "0", EPS = "0.0", HALVES = "2",
+        SPLITS = "1"], matrix[MATRIX = "1", ROWS = "256", TILE_M = "32", TILE_N = "64",
+        TILE_K = "128", PARTS_M = "1", PARTS_N = "2", PARTS_K = "4", STAGES = "1"]
     ),
     kernel!(
         "gated_matmul_f16_m256_k896_n4864_rms_silu", "gated_linear.comp", args 6, writes
         4, [M = "256", K = "896", N = "4864", WEIGHT_BITS = "16", ACT = "15", LIVE = "1",
-        THREAD_ROWS = "8", LOCAL = "64", NORM = "1", EPS = "1e-6", HALVES = "2"],
-        matrix[MATRIX = "1", ROWS = "256", TILE_M = "128", TILE_N = "192", TILE_K = "32",
-        PARTS_M = "2", PARTS_N = "4", PARTS_K = "1"]
+        THREAD_ROWS = "8", LOCAL = "64", NORM = "1", EPS = "1e-6", HALVES = "2", SPLITS =
+        "1"], matrix[MATRIX = "1", ROWS = "256", TILE_M = "128", TILE_N = "192", TILE_K =
+        "32", PARTS_M = "2", PARTS_N = "4", PARTS_K = "1", STAGES = "1"]
     ),
     kernel!(
         "halves_m256_k4864", "halves.comp", args 3, writes 2, [M = "256", K = "4864",
-        ROWS = "256", HALVES = "2", LOCAL = "256", LIVE = "1", NORM = "0", EPS = "0.0"],
+        ROWS = "288", HALVES = "2", LOCAL = "256", LIVE = "1", NORM = "0", EPS = "0.0"],
         matrix[MATRIX = "1"]
     ),
     kernel!(
-        "matmul_f16_m256_k4864_n896_add", "linear.comp", args 6, writes 4, [M = "256", K
+        "matmul_f16_m256_k4864_n896_add", "linear.comp", args 7, writes 68, [M = "256", K
         = "4864", N = "896", WEIGHT_BITS = "16", ACT = "0", BIAS = "0", RESIDUAL = "1",
         LIVE = "1", THREAD_ROWS = "8", LOCAL = "64", NORM = "0", EPS = "0.0", HALVES =
-        "2"], matrix[MATRIX = "1", ROWS = "256", TILE_M = "32", TILE_N = "64", TILE_K =
-        "128", PARTS_M = "1", PARTS_N = "2", PARTS_K = "4"]
+        "2", SPLITS = "6"], matrix[MATRIX = "1", ROWS = "288", TILE_M = "96", TILE_N =
+        "128", TILE_K = "64", PARTS_M = "2", PARTS_N = "2", PARTS_K = "2", STAGES = "1"]
+    ),
+    kernel!(
+        "matmul_f16_m256_k4864_n896_add_add_up", "linear.comp", args 7, writes 4, [M =
+        "256", K = "4864", N = "896", WEIGHT_BITS = "16", ACT = "0", BIAS = "0", RESIDUAL
+        = "1", LIVE = "1", THREAD_ROWS = "8", LOCAL = "64", NORM = "0", EPS = "0.0",
+        HALVES = "2", SPLITS = "6", ADD_UP = "1"], matrix[MATRIX = "1"]
     ),
     kernel!("last_row_f32_m256_k896", "last_row.comp", args 3, writes 4, [M = "256", K = "896", ROWS_WORD = "1"]),
     kernel!(
@@ -130,12 +144,6 @@ static KERNELS: &[Kernel] = &[
         "matvec_f16_m1_k896_n151936_rms_by8", "linear.comp", args 5, writes 4, [M = "1",
         K = "896", N = "151936", WEIGHT_BITS = "16", ACT = "0", BIAS = "0", RESIDUAL =
         "0", LIVE = "1", THREAD_ROWS = "0", LOCAL = "448", SLOTS = "112", UNITS = "8",
-        NORM = "1", EPS = "1e-6", HALVES = "0"]
-    ),
-    kernel!(
-        "matvec_f16_m1_k896_n151936_rms_by2", "linear.comp", args 5, writes 4, [M = "1",
-        K = "896", N = "151936", WEIGHT_BITS = "16", ACT = "0", BIAS = "0", RESIDUAL =
-        "0", LIVE = "1", THREAD_ROWS = "0", LOCAL = "112", SLOTS = "112", UNITS = "2",
         NORM = "1", EPS = "1e-6", HALVES = "0"]
     ),
     kernel!("argmax_f32_n151936", "argmax.comp", args 3, writes 2, [V = "151936", SLICE = "1280", LOCAL = "256"]),
@@ -206,12 +214,6 @@ static KERNELS: &[Kernel] = &[
         = "1e-6", HALVES = "0"]
     ),
     kernel!(
-        "gated_matvec_f16_m1_k896_n4864_rms_silu_by2", "gated_linear.comp", args 5,
-        writes 4, [M = "1", K = "896", N = "4864", WEIGHT_BITS = "16", ACT = "15", LIVE =
-        "1", THREAD_ROWS = "0", LOCAL = "112", SLOTS = "56", UNITS = "2", NORM = "1", EPS
-        = "1e-6", HALVES = "0"]
-    ),
-    kernel!(
         "matvec_f16_m1_k4864_n896_add", "linear.comp", args 5, writes 4, [M = "1", K =
         "4864", N = "896", WEIGHT_BITS = "16", ACT = "0", BIAS = "0", RESIDUAL = "1",
         LIVE = "1", THREAD_ROWS = "0", LOCAL = "304", SLOTS = "304", UNITS = "1", NORM =
@@ -224,11 +226,6 @@ static VARIANTS: &[Variant] = &[
         of: MATVEC_F16_M1_K896_N151936_RMS,
         by: MATVEC_F16_M1_K896_N151936_RMS_BY8,
         grid: [4748, 1, 1],
-    },
-    Variant {
-        of: MATVEC_F16_M1_K896_N151936_RMS,
-        by: MATVEC_F16_M1_K896_N151936_RMS_BY2,
-        grid: [18992, 1, 1],
     },
     Variant {
         of: QKV_F16_M1_K896_H14_2_D64_C1024_RMS,
@@ -244,11 +241,6 @@ static VARIANTS: &[Variant] = &[
         of: GATED_MATVEC_F16_M1_K896_N4864_RMS_SILU,
         by: GATED_MATVEC_F16_M1_K896_N4864_RMS_SILU_BY8,
         grid: [304, 1, 1],
-    },
-    Variant {
-        of: GATED_MATVEC_F16_M1_K896_N4864_RMS_SILU,
-        by: GATED_MATVEC_F16_M1_K896_N4864_RMS_SILU_BY2,
-        grid: [1216, 1, 1],
     },
 ];
 
@@ -324,7 +316,7 @@ static BUCKETS: &[Bucket] = &[
     Bucket {
         name: Borrowed("prefill"),
         rows: 256,
-        arena_bytes: 13633536,
+        arena_bytes: 19761408,
         inputs: Borrowed(&[]),
         outputs: Borrowed(&[]),
         blocks: Borrowed(BUCKET_PREFILL),
@@ -418,9 +410,15 @@ static BUCKET_PREFILL_1_ROWS: &[Dispatch] = &[
         "/model/layers.{l}/self_attn/Add [1, 14, 256, 64]"
     ),
     row!(
-        QKV_F16_M256_K896_H14_2_D64_C1024_RMS, [18, 8, 1], [Arena(0), Column(1),
+        QKV_F16_M256_K896_H14_2_D64_C1024_RMS, [4, 9, 3], [Arena(0), Column(1),
         Arena(1836032), Column(2), Column(3), Step, Step, Step, Column(0), Column(4),
-        Weight(4), Weight(5), Arena(917504)], +,
+        Weight(4), Weight(5), Arena(917504), Arena(2753536)], +,
+        "/model/layers.{l}/self_attn/Add [1, 14, 256, 64]"
+    ),
+    row!(
+        QKV_F16_M256_K896_H14_2_D64_C1024_RMS_ADD_UP, [1152, 1, 1], [Arena(0), Column(1),
+        Arena(1836032), Column(2), Column(3), Step, Step, Step, Column(0), Column(4),
+        Weight(4), Weight(5), Arena(917504), Arena(2753536)], +,
         "/model/layers.{l}/self_attn/Add [1, 14, 256, 64]"
     ),
     row!(
@@ -433,7 +431,7 @@ static BUCKET_PREFILL_1_ROWS: &[Dispatch] = &[
         "/model/layers.{l}/Add [1, 256, 896]"
     ),
     row!(
-        MATMUL_F16_M256_K896_N896_ADD, [14, 8, 1], [Arena(917504), Column(5),
+        MATMUL_F16_M256_K896_N896_ADD, [8, 14, 1], [Arena(917504), Column(5),
         Arena(2753536), Step, Arena(0), Arena(1835008)], +,
         "/model/layers.{l}/Add [1, 256, 896]"
     ),
@@ -442,7 +440,7 @@ static BUCKET_PREFILL_1_ROWS: &[Dispatch] = &[
         +, "/model/layers.{l}/mlp/Mul [1, 256, 4864]"
     ),
     row!(
-        GATED_MATMUL_F16_M256_K896_N4864_RMS_SILU, [51, 2, 1], [Arena(2753536),
+        GATED_MATMUL_F16_M256_K896_N4864_RMS_SILU, [2, 51, 1], [Arena(2753536),
         Column(7), Arena(3671040), Step, Column(6), Arena(0)], +,
         "/model/layers.{l}/mlp/Mul [1, 256, 4864]"
     ),
@@ -451,8 +449,14 @@ static BUCKET_PREFILL_1_ROWS: &[Dispatch] = &[
         "/model/layers.{l}/Add_1 [1, 256, 896]"
     ),
     row!(
-        MATMUL_F16_M256_K4864_N896_ADD, [14, 8, 1], [Arena(3671040), Column(8), Arena(0),
-        Step, Arena(2753536), Arena(8651776)], +, "/model/layers.{l}/Add_1 [1, 256, 896]"
+        MATMUL_F16_M256_K4864_N896_ADD, [3, 7, 6], [Arena(3671040), Column(8), Arena(0),
+        Step, Arena(2753536), Arena(8651776), Arena(14256384)], +,
+        "/model/layers.{l}/Add_1 [1, 256, 896]"
+    ),
+    row!(
+        MATMUL_F16_M256_K4864_N896_ADD_ADD_UP, [896, 1, 1], [Arena(3671040), Column(8),
+        Arena(0), Step, Arena(2753536), Arena(8651776), Arena(14256384)], +,
+        "/model/layers.{l}/Add_1 [1, 256, 896]"
     ),
 ];
 

@@ -36,26 +36,28 @@ pub fn program() -> Program {
 const GATHER_Q8_G64_MID_M256_K896_ROWS151936: u32 = 0;
 const HALVES_M256_K896_RMS: u32 = 1;
 const QKV_Q4_G64_MIN_M256_K896_H14_2_D64_C1024_RMS: u32 = 2;
-const ATTEND_F16_M256_H14_2_D64_C1024: u32 = 3;
-const HALVES_M256_K896: u32 = 4;
-const MATMUL_Q4_G64_MIN_M256_K896_N896_ADD: u32 = 5;
-const GATED_MATMUL_Q4_G64_MIN_M256_K896_N4864_RMS_SILU: u32 = 6;
-const HALVES_M256_K4864: u32 = 7;
-const MATMUL_Q4_G64_MIN_M256_K4864_N896_ADD: u32 = 8;
-const LAST_ROW_F32_M256_K896: u32 = 9;
-const MATVEC_Q8_G64_MID_M1_K896_N151936_RMS: u32 = 10;
-const ARGMAX_F32_N151936: u32 = 11;
-const NEXT_TOKEN_N151936: u32 = 12;
-const DRAW_SCALE_N151936: u32 = 13;
-const DRAW_SEARCH_N151936: u32 = 14;
-const DRAW_SUM_N151936: u32 = 15;
-const DRAW_PICK_N151936: u32 = 16;
-const GATHER_Q8_G64_MID_M1_K896_ROWS151936: u32 = 17;
-const QKV_Q4_G64_MIN_M1_K896_H14_2_D64_C1024_RMS: u32 = 18;
-const ATTEND_F16_M1_H14_2_D64_C1024: u32 = 19;
-const MATVEC_Q4_G64_MIN_M1_K896_N896_ADD: u32 = 20;
-const GATED_MATVEC_Q4_G64_MIN_M1_K896_N4864_RMS_SILU: u32 = 21;
-const MATVEC_Q4_G64_MIN_M1_K4864_N896_ADD: u32 = 22;
+const QKV_Q4_G64_MIN_M256_K896_H14_2_D64_C1024_RMS_ADD_UP: u32 = 3;
+const ATTEND_F16_M256_H14_2_D64_C1024: u32 = 4;
+const HALVES_M256_K896: u32 = 5;
+const MATMUL_Q4_G64_MIN_M256_K896_N896_ADD: u32 = 6;
+const GATED_MATMUL_Q4_G64_MIN_M256_K896_N4864_RMS_SILU: u32 = 7;
+const HALVES_M256_K4864: u32 = 8;
+const MATMUL_Q4_G64_MIN_M256_K4864_N896_ADD: u32 = 9;
+const MATMUL_Q4_G64_MIN_M256_K4864_N896_ADD_ADD_UP: u32 = 10;
+const LAST_ROW_F32_M256_K896: u32 = 11;
+const MATVEC_Q8_G64_MID_M1_K896_N151936_RMS: u32 = 12;
+const ARGMAX_F32_N151936: u32 = 13;
+const NEXT_TOKEN_N151936: u32 = 14;
+const DRAW_SCALE_N151936: u32 = 15;
+const DRAW_SEARCH_N151936: u32 = 16;
+const DRAW_SUM_N151936: u32 = 17;
+const DRAW_PICK_N151936: u32 = 18;
+const GATHER_Q8_G64_MID_M1_K896_ROWS151936: u32 = 19;
+const QKV_Q4_G64_MIN_M1_K896_H14_2_D64_C1024_RMS: u32 = 20;
+const ATTEND_F16_M1_H14_2_D64_C1024: u32 = 21;
+const MATVEC_Q4_G64_MIN_M1_K896_N896_ADD: u32 = 22;
+const GATED_MATVEC_Q4_G64_MIN_M1_K896_N4864_RMS_SILU: u32 = 23;
+const MATVEC_Q4_G64_MIN_M1_K4864_N896_ADD: u32 = 24;
 
 static KERNELS: &[Kernel] = &[
     kernel!(
@@ -69,14 +71,23 @@ static KERNELS: &[Kernel] = &[
         matrix[MATRIX = "1"]
     ),
     kernel!(
-        "qkv_q4_g64_min_m256_k896_h14_2_d64_c1024_rms", "qkv.comp", args 13, writes 28,
+        "qkv_q4_g64_min_m256_k896_h14_2_d64_c1024_rms", "qkv.comp", args 14, writes 8220,
         [M = "256", K = "896", HQ = "14", HKV = "2", D = "64", C = "1024", WEIGHT_BITS =
         "4", WEIGHT_ROWS = "1152", GROUP = "64", ZERO = "2", SALIENT = "0", KV_BITS =
         "16", BIAS = "1", ROTARY = "64", TABLE = "1024", INTERLEAVED = "0", QUADS = "1",
         POS_WORD = "0", ROWS_WORD = "1", LIVE = "1", THREAD_ROWS = "8", LOCAL = "64",
-        NORM = "1", EPS = "1e-6", HALVES = "2"], matrix[MATRIX = "1", ROWS = "256",
-        TILE_M = "32", TILE_N = "64", TILE_K = "128", PARTS_M = "1", PARTS_N = "2",
-        PARTS_K = "4"]
+        NORM = "1", EPS = "1e-6", HALVES = "2", SPLITS = "3"], matrix[MATRIX = "1", ROWS
+        = "256", TILE_M = "64", TILE_N = "128", TILE_K = "64", PARTS_M = "2", PARTS_N =
+        "2", PARTS_K = "2", STAGES = "1"]
+    ),
+    kernel!(
+        "qkv_q4_g64_min_m256_k896_h14_2_d64_c1024_rms_add_up", "qkv.comp", args 14,
+        writes 28, [M = "256", K = "896", HQ = "14", HKV = "2", D = "64", C = "1024",
+        WEIGHT_BITS = "4", WEIGHT_ROWS = "1152", GROUP = "64", ZERO = "2", SALIENT = "0",
+        KV_BITS = "16", BIAS = "1", ROTARY = "64", TABLE = "1024", INTERLEAVED = "0",
+        QUADS = "1", POS_WORD = "0", ROWS_WORD = "1", LIVE = "1", THREAD_ROWS = "8",
+        LOCAL = "64", NORM = "1", EPS = "1e-6", HALVES = "2", SPLITS = "3", ADD_UP =
+        "1"], matrix[MATRIX = "1"]
     ),
     kernel!(
         "attend_f16_m256_h14_2_d64_c1024", "cached_attention.comp", args 6, writes 8, [M
@@ -93,30 +104,37 @@ static KERNELS: &[Kernel] = &[
         "matmul_q4_g64_min_m256_k896_n896_add", "linear.comp", args 6, writes 4, [M =
         "256", K = "896", N = "896", WEIGHT_BITS = "4", WEIGHT_ROWS = "896", GROUP =
         "64", ZERO = "2", SALIENT = "0", ACT = "0", BIAS = "0", RESIDUAL = "1", LIVE =
-        "1", THREAD_ROWS = "8", LOCAL = "64", NORM = "0", EPS = "0.0", HALVES = "2"],
-        matrix[MATRIX = "1", ROWS = "256", TILE_M = "32", TILE_N = "64", TILE_K = "128",
-        PARTS_M = "1", PARTS_N = "2", PARTS_K = "4"]
+        "1", THREAD_ROWS = "8", LOCAL = "64", NORM = "0", EPS = "0.0", HALVES = "2",
+        SPLITS = "1"], matrix[MATRIX = "1", ROWS = "256", TILE_M = "32", TILE_N = "64",
+        TILE_K = "128", PARTS_M = "1", PARTS_N = "2", PARTS_K = "4", STAGES = "1"]
     ),
     kernel!(
         "gated_matmul_q4_g64_min_m256_k896_n4864_rms_silu", "gated_linear.comp", args 6,
         writes 4, [M = "256", K = "896", N = "4864", WEIGHT_BITS = "4", WEIGHT_ROWS =
         "9728", GROUP = "64", ZERO = "2", SALIENT = "0", ACT = "15", LIVE = "1",
-        THREAD_ROWS = "8", LOCAL = "64", NORM = "1", EPS = "1e-6", HALVES = "2"],
-        matrix[MATRIX = "1", ROWS = "256", TILE_M = "128", TILE_N = "192", TILE_K = "32",
-        PARTS_M = "2", PARTS_N = "4", PARTS_K = "1"]
+        THREAD_ROWS = "8", LOCAL = "64", NORM = "1", EPS = "1e-6", HALVES = "2", SPLITS =
+        "1"], matrix[MATRIX = "1", ROWS = "256", TILE_M = "128", TILE_N = "192", TILE_K =
+        "32", PARTS_M = "2", PARTS_N = "4", PARTS_K = "1", STAGES = "1"]
     ),
     kernel!(
         "halves_m256_k4864", "halves.comp", args 3, writes 2, [M = "256", K = "4864",
-        ROWS = "256", HALVES = "2", LOCAL = "256", LIVE = "1", NORM = "0", EPS = "0.0"],
+        ROWS = "288", HALVES = "2", LOCAL = "256", LIVE = "1", NORM = "0", EPS = "0.0"],
         matrix[MATRIX = "1"]
     ),
     kernel!(
-        "matmul_q4_g64_min_m256_k4864_n896_add", "linear.comp", args 6, writes 4, [M =
+        "matmul_q4_g64_min_m256_k4864_n896_add", "linear.comp", args 7, writes 68, [M =
         "256", K = "4864", N = "896", WEIGHT_BITS = "4", WEIGHT_ROWS = "896", GROUP =
         "64", ZERO = "2", SALIENT = "0", ACT = "0", BIAS = "0", RESIDUAL = "1", LIVE =
-        "1", THREAD_ROWS = "8", LOCAL = "64", NORM = "0", EPS = "0.0", HALVES = "2"],
-        matrix[MATRIX = "1", ROWS = "256", TILE_M = "32", TILE_N = "64", TILE_K = "128",
-        PARTS_M = "1", PARTS_N = "2", PARTS_K = "4"]
+        "1", THREAD_ROWS = "8", LOCAL = "64", NORM = "0", EPS = "0.0", HALVES = "2",
+        SPLITS = "6"], matrix[MATRIX = "1", ROWS = "288", TILE_M = "96", TILE_N = "128",
+        TILE_K = "64", PARTS_M = "2", PARTS_N = "2", PARTS_K = "2", STAGES = "1"]
+    ),
+    kernel!(
+        "matmul_q4_g64_min_m256_k4864_n896_add_add_up", "linear.comp", args 7, writes 4,
+        [M = "256", K = "4864", N = "896", WEIGHT_BITS = "4", WEIGHT_ROWS = "896", GROUP
+        = "64", ZERO = "2", SALIENT = "0", ACT = "0", BIAS = "0", RESIDUAL = "1", LIVE =
+        "1", THREAD_ROWS = "8", LOCAL = "64", NORM = "0", EPS = "0.0", HALVES = "2",
+        SPLITS = "6", ADD_UP = "1"], matrix[MATRIX = "1"]
     ),
     kernel!("last_row_f32_m256_k896", "last_row.comp", args 3, writes 4, [M = "256", K = "896", ROWS_WORD = "1"]),
     kernel!(
@@ -258,7 +276,7 @@ static BUCKETS: &[Bucket] = &[
     Bucket {
         name: Borrowed("prefill"),
         rows: 256,
-        arena_bytes: 13633536,
+        arena_bytes: 19761408,
         inputs: Borrowed(&[]),
         outputs: Borrowed(&[]),
         blocks: Borrowed(BUCKET_PREFILL),
@@ -352,9 +370,15 @@ static BUCKET_PREFILL_1_ROWS: &[Dispatch] = &[
         "/model/layers.{l}/self_attn/Add [1, 14, 256, 64]"
     ),
     row!(
-        QKV_Q4_G64_MIN_M256_K896_H14_2_D64_C1024_RMS, [18, 8, 1], [Arena(0), Column(1),
+        QKV_Q4_G64_MIN_M256_K896_H14_2_D64_C1024_RMS, [4, 9, 3], [Arena(0), Column(1),
         Arena(1836032), Column(2), Column(3), Step, Step, Step, Column(0), Column(4),
-        Weight(4), Weight(5), Arena(917504)], +,
+        Weight(4), Weight(5), Arena(917504), Arena(2753536)], +,
+        "/model/layers.{l}/self_attn/Add [1, 14, 256, 64]"
+    ),
+    row!(
+        QKV_Q4_G64_MIN_M256_K896_H14_2_D64_C1024_RMS_ADD_UP, [1152, 1, 1], [Arena(0),
+        Column(1), Arena(1836032), Column(2), Column(3), Step, Step, Step, Column(0),
+        Column(4), Weight(4), Weight(5), Arena(917504), Arena(2753536)], +,
         "/model/layers.{l}/self_attn/Add [1, 14, 256, 64]"
     ),
     row!(
@@ -367,7 +391,7 @@ static BUCKET_PREFILL_1_ROWS: &[Dispatch] = &[
         "/model/layers.{l}/Add [1, 256, 896]"
     ),
     row!(
-        MATMUL_Q4_G64_MIN_M256_K896_N896_ADD, [14, 8, 1], [Arena(917504), Column(5),
+        MATMUL_Q4_G64_MIN_M256_K896_N896_ADD, [8, 14, 1], [Arena(917504), Column(5),
         Arena(2753536), Step, Arena(0), Arena(1835008)], +,
         "/model/layers.{l}/Add [1, 256, 896]"
     ),
@@ -376,7 +400,7 @@ static BUCKET_PREFILL_1_ROWS: &[Dispatch] = &[
         +, "/model/layers.{l}/mlp/Mul [1, 256, 4864]"
     ),
     row!(
-        GATED_MATMUL_Q4_G64_MIN_M256_K896_N4864_RMS_SILU, [51, 2, 1], [Arena(2753536),
+        GATED_MATMUL_Q4_G64_MIN_M256_K896_N4864_RMS_SILU, [2, 51, 1], [Arena(2753536),
         Column(7), Arena(3671040), Step, Column(6), Arena(0)], +,
         "/model/layers.{l}/mlp/Mul [1, 256, 4864]"
     ),
@@ -385,8 +409,13 @@ static BUCKET_PREFILL_1_ROWS: &[Dispatch] = &[
         "/model/layers.{l}/Add_1 [1, 256, 896]"
     ),
     row!(
-        MATMUL_Q4_G64_MIN_M256_K4864_N896_ADD, [14, 8, 1], [Arena(3671040), Column(8),
-        Arena(0), Step, Arena(2753536), Arena(8651776)], +,
+        MATMUL_Q4_G64_MIN_M256_K4864_N896_ADD, [3, 7, 6], [Arena(3671040), Column(8),
+        Arena(0), Step, Arena(2753536), Arena(8651776), Arena(14256384)], +,
+        "/model/layers.{l}/Add_1 [1, 256, 896]"
+    ),
+    row!(
+        MATMUL_Q4_G64_MIN_M256_K4864_N896_ADD_ADD_UP, [896, 1, 1], [Arena(3671040),
+        Column(8), Arena(0), Step, Arena(2753536), Arena(8651776), Arena(14256384)], +,
         "/model/layers.{l}/Add_1 [1, 256, 896]"
     ),
 ];

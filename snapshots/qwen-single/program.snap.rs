@@ -41,17 +41,15 @@ const MATVEC_F16_M1_K896_N896_ADD: u32 = 4;
 const MATVEC_F16_M1_K896_N896_ADD_BY2: u32 = 5;
 const GATED_MATVEC_F16_M1_K896_N4864_RMS_SILU: u32 = 6;
 const GATED_MATVEC_F16_M1_K896_N4864_RMS_SILU_BY8: u32 = 7;
-const GATED_MATVEC_F16_M1_K896_N4864_RMS_SILU_BY2: u32 = 8;
-const MATVEC_F16_M1_K4864_N896_ADD: u32 = 9;
-const MATVEC_F16_M1_K896_N151936_RMS: u32 = 10;
-const MATVEC_F16_M1_K896_N151936_RMS_BY8: u32 = 11;
-const MATVEC_F16_M1_K896_N151936_RMS_BY2: u32 = 12;
-const ARGMAX_F32_N151936: u32 = 13;
-const NEXT_TOKEN_N151936: u32 = 14;
-const DRAW_SCALE_N151936: u32 = 15;
-const DRAW_SEARCH_N151936: u32 = 16;
-const DRAW_SUM_N151936: u32 = 17;
-const DRAW_PICK_N151936: u32 = 18;
+const MATVEC_F16_M1_K4864_N896_ADD: u32 = 8;
+const MATVEC_F16_M1_K896_N151936_RMS: u32 = 9;
+const MATVEC_F16_M1_K896_N151936_RMS_BY8: u32 = 10;
+const ARGMAX_F32_N151936: u32 = 11;
+const NEXT_TOKEN_N151936: u32 = 12;
+const DRAW_SCALE_N151936: u32 = 13;
+const DRAW_SEARCH_N151936: u32 = 14;
+const DRAW_SUM_N151936: u32 = 15;
+const DRAW_PICK_N151936: u32 = 16;
 
 static KERNELS: &[Kernel] = &[
     kernel!(
@@ -104,12 +102,6 @@ static KERNELS: &[Kernel] = &[
         = "1e-6", HALVES = "0"]
     ),
     kernel!(
-        "gated_matvec_f16_m1_k896_n4864_rms_silu_by2", "gated_linear.comp", args 5,
-        writes 4, [M = "1", K = "896", N = "4864", WEIGHT_BITS = "16", ACT = "15", LIVE =
-        "1", THREAD_ROWS = "0", LOCAL = "112", SLOTS = "56", UNITS = "2", NORM = "1", EPS
-        = "1e-6", HALVES = "0"]
-    ),
-    kernel!(
         "matvec_f16_m1_k4864_n896_add", "linear.comp", args 5, writes 4, [M = "1", K =
         "4864", N = "896", WEIGHT_BITS = "16", ACT = "0", BIAS = "0", RESIDUAL = "1",
         LIVE = "1", THREAD_ROWS = "0", LOCAL = "304", SLOTS = "304", UNITS = "1", NORM =
@@ -125,12 +117,6 @@ static KERNELS: &[Kernel] = &[
         "matvec_f16_m1_k896_n151936_rms_by8", "linear.comp", args 5, writes 4, [M = "1",
         K = "896", N = "151936", WEIGHT_BITS = "16", ACT = "0", BIAS = "0", RESIDUAL =
         "0", LIVE = "1", THREAD_ROWS = "0", LOCAL = "448", SLOTS = "112", UNITS = "8",
-        NORM = "1", EPS = "1e-6", HALVES = "0"]
-    ),
-    kernel!(
-        "matvec_f16_m1_k896_n151936_rms_by2", "linear.comp", args 5, writes 4, [M = "1",
-        K = "896", N = "151936", WEIGHT_BITS = "16", ACT = "0", BIAS = "0", RESIDUAL =
-        "0", LIVE = "1", THREAD_ROWS = "0", LOCAL = "112", SLOTS = "112", UNITS = "2",
         NORM = "1", EPS = "1e-6", HALVES = "0"]
     ),
     kernel!("argmax_f32_n151936", "argmax.comp", args 3, writes 2, [V = "151936", SLICE = "1280", LOCAL = "256"]),
@@ -170,19 +156,9 @@ static VARIANTS: &[Variant] = &[
         grid: [304, 1, 1],
     },
     Variant {
-        of: GATED_MATVEC_F16_M1_K896_N4864_RMS_SILU,
-        by: GATED_MATVEC_F16_M1_K896_N4864_RMS_SILU_BY2,
-        grid: [1216, 1, 1],
-    },
-    Variant {
         of: MATVEC_F16_M1_K896_N151936_RMS,
         by: MATVEC_F16_M1_K896_N151936_RMS_BY8,
         grid: [4748, 1, 1],
-    },
-    Variant {
-        of: MATVEC_F16_M1_K896_N151936_RMS,
-        by: MATVEC_F16_M1_K896_N151936_RMS_BY2,
-        grid: [18992, 1, 1],
     },
 ];
 

@@ -34,29 +34,30 @@ pub fn program() -> Program {
 }
 
 const GATHER_Q4_G32_POINT_M256_K5120_ROWS152064: u32 = 0;
-const HALVES_M256_K5120_RMS: u32 = 1;
-const QKV_Q4_G32_MID_M256_K5120_H40_8_D128_C8192_RMS: u32 = 2;
+const HALF_M256_K5120_RMS: u32 = 1;
+const QKV_Q4_G32_MID_M256_K5120_H40_8_D128_C8192_RMS_HALF: u32 = 2;
 const ATTEND_F16_M256_H40_8_D128_C8192: u32 = 3;
-const HALVES_M256_K5120: u32 = 4;
-const MATMUL_Q4_G32_MID_M256_K5120_N5120_ADD: u32 = 5;
-const GATED_MATMUL_Q4_G32_MID_M256_K5120_N13824_RMS_SILU: u32 = 6;
-const HALVES_M256_K13824: u32 = 7;
-const MATMUL_Q4_G32_MID_M256_K13824_N5120_ADD: u32 = 8;
-const LAST_ROW_F32_M256_K5120: u32 = 9;
-const MATVEC_Q4_G32_MID_M1_K5120_N152064_RMS: u32 = 10;
-const ARGMAX_F32_N152064: u32 = 11;
-const NEXT_TOKEN_N152064: u32 = 12;
-const DRAW_SCALE_N152064: u32 = 13;
-const DRAW_SEARCH_N152064: u32 = 14;
-const DRAW_SUM_N152064: u32 = 15;
-const DRAW_PICK_N152064: u32 = 16;
-const GATHER_Q4_G32_POINT_M1_K5120_ROWS152064: u32 = 17;
-const QKV_Q4_G32_MID_M1_K5120_H40_8_D128_C8192_RMS: u32 = 18;
-const ATTEND_F16_M1_H40_8_D128_C8192: u32 = 19;
-const MATVEC_Q4_G32_MID_M1_K5120_N5120_ADD: u32 = 20;
-const MATVEC_Q4_G32_MID_M1_K5120_N5120_ADD_BY8: u32 = 21;
-const GATED_MATVEC_Q4_G32_MID_M1_K5120_N13824_RMS_SILU: u32 = 22;
-const MATVEC_Q4_G32_MID_M1_K13824_N5120_ADD: u32 = 23;
+const HALF_M256_K5120: u32 = 4;
+const MATMUL_Q4_G32_MID_M256_K5120_N5120_ADD_HALF: u32 = 5;
+const GATED_MATMUL_Q4_G32_MID_M256_K5120_N13824_RMS_SILU_HALF: u32 = 6;
+const HALF_M256_K13824: u32 = 7;
+const MATMUL_Q4_G32_MID_M256_K13824_N5120_ADD_HALF: u32 = 8;
+const MATMUL_Q4_G32_MID_M256_K13824_N5120_ADD_HALF_ADD_UP: u32 = 9;
+const LAST_ROW_F32_M256_K5120: u32 = 10;
+const MATVEC_Q4_G32_MID_M1_K5120_N152064_RMS: u32 = 11;
+const ARGMAX_F32_N152064: u32 = 12;
+const NEXT_TOKEN_N152064: u32 = 13;
+const DRAW_SCALE_N152064: u32 = 14;
+const DRAW_SEARCH_N152064: u32 = 15;
+const DRAW_SUM_N152064: u32 = 16;
+const DRAW_PICK_N152064: u32 = 17;
+const GATHER_Q4_G32_POINT_M1_K5120_ROWS152064: u32 = 18;
+const QKV_Q4_G32_MID_M1_K5120_H40_8_D128_C8192_RMS: u32 = 19;
+const ATTEND_F16_M1_H40_8_D128_C8192: u32 = 20;
+const MATVEC_Q4_G32_MID_M1_K5120_N5120_ADD: u32 = 21;
+const MATVEC_Q4_G32_MID_M1_K5120_N5120_ADD_BY8: u32 = 22;
+const GATED_MATVEC_Q4_G32_MID_M1_K5120_N13824_RMS_SILU: u32 = 23;
+const MATVEC_Q4_G32_MID_M1_K13824_N5120_ADD: u32 = 24;
 
 static KERNELS: &[Kernel] = &[
     kernel!(
@@ -65,19 +66,19 @@ static KERNELS: &[Kernel] = &[
         "152064", GROUP = "32", ZERO = "1", SALIENT = "0", LIVE = "1"]
     ),
     kernel!(
-        "halves_m256_k5120_rms", "halves.comp", args 4, writes 2, [M = "256", K = "5120",
-        ROWS = "256", HALVES = "2", LOCAL = "256", LIVE = "1", NORM = "1", EPS = "1e-6"],
+        "half_m256_k5120_rms", "halves.comp", args 4, writes 2, [M = "256", K = "5120",
+        ROWS = "256", HALVES = "1", LOCAL = "256", LIVE = "1", NORM = "1", EPS = "1e-6"],
         matrix[MATRIX = "1"]
     ),
     kernel!(
-        "qkv_q4_g32_mid_m256_k5120_h40_8_d128_c8192_rms", "qkv.comp", args 13, writes 28,
-        [M = "256", K = "5120", HQ = "40", HKV = "8", D = "128", C = "8192", WEIGHT_BITS
-        = "4", WEIGHT_ROWS = "7168", GROUP = "32", ZERO = "0", SALIENT = "0", KV_BITS =
-        "16", BIAS = "1", ROTARY = "128", TABLE = "8192", INTERLEAVED = "0", QUADS = "1",
-        POS_WORD = "0", ROWS_WORD = "1", LIVE = "1", THREAD_ROWS = "8", LOCAL = "64",
-        NORM = "1", EPS = "1e-6", HALVES = "2"], matrix[MATRIX = "1", ROWS = "256",
-        TILE_M = "64", TILE_N = "128", TILE_K = "64", PARTS_M = "2", PARTS_N = "2",
-        PARTS_K = "2"]
+        "qkv_q4_g32_mid_m256_k5120_h40_8_d128_c8192_rms_half", "qkv.comp", args 13,
+        writes 28, [M = "256", K = "5120", HQ = "40", HKV = "8", D = "128", C = "8192",
+        WEIGHT_BITS = "4", WEIGHT_ROWS = "7168", GROUP = "32", ZERO = "0", SALIENT = "0",
+        KV_BITS = "16", BIAS = "1", ROTARY = "128", TABLE = "8192", INTERLEAVED = "0",
+        QUADS = "1", POS_WORD = "0", ROWS_WORD = "1", LIVE = "1", THREAD_ROWS = "8",
+        LOCAL = "64", NORM = "1", EPS = "1e-6", HALVES = "1", SPLITS = "1"],
+        matrix[MATRIX = "1", ROWS = "256", TILE_M = "128", TILE_N = "128", TILE_K = "64",
+        PARTS_M = "2", PARTS_N = "4", PARTS_K = "1", STAGES = "1"]
     ),
     kernel!(
         "attend_f16_m256_h40_8_d128_c8192", "cached_attention.comp", args 6, writes 8, [M
@@ -86,38 +87,45 @@ static KERNELS: &[Kernel] = &[
         LOCAL = "64", LIVE = "1"], matrix[MATRIX = "1", PARTS_M = "2", PARTS_K = "2"]
     ),
     kernel!(
-        "halves_m256_k5120", "halves.comp", args 3, writes 2, [M = "256", K = "5120",
-        ROWS = "256", HALVES = "2", LOCAL = "256", LIVE = "1", NORM = "0", EPS = "0.0"],
+        "half_m256_k5120", "halves.comp", args 3, writes 2, [M = "256", K = "5120", ROWS
+        = "288", HALVES = "1", LOCAL = "256", LIVE = "1", NORM = "0", EPS = "0.0"],
         matrix[MATRIX = "1"]
     ),
     kernel!(
-        "matmul_q4_g32_mid_m256_k5120_n5120_add", "linear.comp", args 6, writes 4, [M =
-        "256", K = "5120", N = "5120", WEIGHT_BITS = "4", WEIGHT_ROWS = "5120", GROUP =
-        "32", ZERO = "0", SALIENT = "0", ACT = "0", BIAS = "0", RESIDUAL = "1", LIVE =
-        "1", THREAD_ROWS = "8", LOCAL = "64", NORM = "0", EPS = "0.0", HALVES = "2"],
-        matrix[MATRIX = "1", ROWS = "256", TILE_M = "64", TILE_N = "128", TILE_K = "64",
-        PARTS_M = "2", PARTS_N = "2", PARTS_K = "2"]
+        "matmul_q4_g32_mid_m256_k5120_n5120_add_half", "linear.comp", args 6, writes 4,
+        [M = "256", K = "5120", N = "5120", WEIGHT_BITS = "4", WEIGHT_ROWS = "5120",
+        GROUP = "32", ZERO = "0", SALIENT = "0", ACT = "0", BIAS = "0", RESIDUAL = "1",
+        LIVE = "1", THREAD_ROWS = "8", LOCAL = "64", NORM = "0", EPS = "0.0", HALVES =
+        "1", SPLITS = "1"], matrix[MATRIX = "1", ROWS = "288", TILE_M = "96", TILE_N =
+        "128", TILE_K = "64", PARTS_M = "2", PARTS_N = "4", PARTS_K = "1", STAGES = "1"]
     ),
     kernel!(
-        "gated_matmul_q4_g32_mid_m256_k5120_n13824_rms_silu", "gated_linear.comp", args
-        6, writes 4, [M = "256", K = "5120", N = "13824", WEIGHT_BITS = "4", WEIGHT_ROWS
-        = "27648", GROUP = "32", ZERO = "0", SALIENT = "0", ACT = "15", LIVE = "1",
-        THREAD_ROWS = "8", LOCAL = "64", NORM = "1", EPS = "1e-6", HALVES = "2"],
-        matrix[MATRIX = "1", ROWS = "256", TILE_M = "64", TILE_N = "128", TILE_K = "64",
-        PARTS_M = "2", PARTS_N = "2", PARTS_K = "2"]
+        "gated_matmul_q4_g32_mid_m256_k5120_n13824_rms_silu_half", "gated_linear.comp",
+        args 6, writes 4, [M = "256", K = "5120", N = "13824", WEIGHT_BITS = "4",
+        WEIGHT_ROWS = "27648", GROUP = "32", ZERO = "0", SALIENT = "0", ACT = "15", LIVE
+        = "1", THREAD_ROWS = "8", LOCAL = "64", NORM = "1", EPS = "1e-6", HALVES = "1",
+        SPLITS = "1"], matrix[MATRIX = "1", ROWS = "256", TILE_M = "128", TILE_N = "128",
+        TILE_K = "64", PARTS_M = "2", PARTS_N = "4", PARTS_K = "1", STAGES = "1"]
     ),
     kernel!(
-        "halves_m256_k13824", "halves.comp", args 3, writes 2, [M = "256", K = "13824",
-        ROWS = "256", HALVES = "2", LOCAL = "256", LIVE = "1", NORM = "0", EPS = "0.0"],
+        "half_m256_k13824", "halves.comp", args 3, writes 2, [M = "256", K = "13824",
+        ROWS = "256", HALVES = "1", LOCAL = "256", LIVE = "1", NORM = "0", EPS = "0.0"],
         matrix[MATRIX = "1"]
     ),
     kernel!(
-        "matmul_q4_g32_mid_m256_k13824_n5120_add", "linear.comp", args 6, writes 4, [M =
-        "256", K = "13824", N = "5120", WEIGHT_BITS = "4", WEIGHT_ROWS = "5120", GROUP =
-        "32", ZERO = "0", SALIENT = "0", ACT = "0", BIAS = "0", RESIDUAL = "1", LIVE =
-        "1", THREAD_ROWS = "8", LOCAL = "64", NORM = "0", EPS = "0.0", HALVES = "2"],
-        matrix[MATRIX = "1", ROWS = "256", TILE_M = "64", TILE_N = "128", TILE_K = "64",
-        PARTS_M = "2", PARTS_N = "2", PARTS_K = "2"]
+        "matmul_q4_g32_mid_m256_k13824_n5120_add_half", "linear.comp", args 7, writes 68,
+        [M = "256", K = "13824", N = "5120", WEIGHT_BITS = "4", WEIGHT_ROWS = "5120",
+        GROUP = "32", ZERO = "0", SALIENT = "0", ACT = "0", BIAS = "0", RESIDUAL = "1",
+        LIVE = "1", THREAD_ROWS = "8", LOCAL = "64", NORM = "0", EPS = "0.0", HALVES =
+        "1", SPLITS = "3"], matrix[MATRIX = "1", ROWS = "256", TILE_M = "128", TILE_N =
+        "128", TILE_K = "64", PARTS_M = "2", PARTS_N = "4", PARTS_K = "1", STAGES = "1"]
+    ),
+    kernel!(
+        "matmul_q4_g32_mid_m256_k13824_n5120_add_half_add_up", "linear.comp", args 7,
+        writes 4, [M = "256", K = "13824", N = "5120", WEIGHT_BITS = "4", WEIGHT_ROWS =
+        "5120", GROUP = "32", ZERO = "0", SALIENT = "0", ACT = "0", BIAS = "0", RESIDUAL
+        = "1", LIVE = "1", THREAD_ROWS = "8", LOCAL = "64", NORM = "0", EPS = "0.0",
+        HALVES = "1", SPLITS = "3", ADD_UP = "1"], matrix[MATRIX = "1"]
     ),
     kernel!("last_row_f32_m256_k5120", "last_row.comp", args 3, writes 4, [M = "256", K = "5120", ROWS_WORD = "1"]),
     kernel!(
@@ -287,7 +295,7 @@ static BUCKETS: &[Bucket] = &[
     Bucket {
         name: Borrowed("prefill"),
         rows: 256,
-        arena_bytes: 44042240,
+        arena_bytes: 50399488,
         inputs: Borrowed(&[]),
         outputs: Borrowed(&[]),
         blocks: Borrowed(BUCKET_PREFILL),
@@ -344,348 +352,119 @@ static BUCKET_PREFILL_0_TABLE: &[List<Arg>] = &[columns!()];
 static BUCKET_PREFILL_0_ROWS: &[Dispatch] = &[
     row!(
         GATHER_Q4_G32_POINT_M256_K5120_ROWS152064, [20480, 1, 1], [Weight(0), Tokens,
-        Arena(0), Step], +,
+        Arena(7078912), Step], +,
         "/model/embed_tokens/GatherBlockQuantized/rows [1, 256, 5120]"
     ),
 ];
 
 static BUCKET_PREFILL_1_TABLE: &[List<Arg>] = &[
-    columns!(
-        Arena(0), Arena(5242880), Weight(1), Weight(2), Arena(10486784), Arg::State(0),
-        Arg::State(1), Weight(3), Arena(10485760), Weight(6), Arena(15729664), Weight(7),
-        Weight(8), Arena(20972544), Arena(0), Weight(9), Arena(35128320)
-    ),
-    columns!(
-        Arena(35128320), Arena(0), Weight(10), Weight(11), Arena(5243904), Arg::State(2),
-        Arg::State(3), Weight(12), Arena(5242880), Weight(13), Arena(10486784),
-        Weight(14), Weight(15), Arena(15729664), Arena(29885440), Weight(16), Arena(0)
-    ),
-    columns!(
-        Arena(0), Arena(5242880), Weight(17), Weight(18), Arena(10486784), Arg::State(4),
-        Arg::State(5), Weight(19), Arena(10485760), Weight(20), Arena(15729664),
-        Weight(21), Weight(22), Arena(20972544), Arena(0), Weight(23), Arena(35128320)
-    ),
-    columns!(
-        Arena(35128320), Arena(0), Weight(24), Weight(25), Arena(5243904), Arg::State(6),
-        Arg::State(7), Weight(26), Arena(5242880), Weight(27), Arena(10486784),
-        Weight(28), Weight(29), Arena(15729664), Arena(29885440), Weight(30), Arena(0)
-    ),
-    columns!(
-        Arena(0), Arena(5242880), Weight(31), Weight(32), Arena(10486784), Arg::State(8),
-        Arg::State(9), Weight(33), Arena(10485760), Weight(34), Arena(15729664),
-        Weight(35), Weight(36), Arena(20972544), Arena(0), Weight(37), Arena(35128320)
-    ),
-    columns!(
-        Arena(35128320), Arena(0), Weight(38), Weight(39), Arena(5243904),
-        Arg::State(10), Arg::State(11), Weight(40), Arena(5242880), Weight(41),
-        Arena(10486784), Weight(42), Weight(43), Arena(15729664), Arena(29885440),
-        Weight(44), Arena(0)
-    ),
-    columns!(
-        Arena(0), Arena(5242880), Weight(45), Weight(46), Arena(10486784),
-        Arg::State(12), Arg::State(13), Weight(47), Arena(10485760), Weight(48),
-        Arena(15729664), Weight(49), Weight(50), Arena(20972544), Arena(0), Weight(51),
-        Arena(35128320)
-    ),
-    columns!(
-        Arena(35128320), Arena(0), Weight(52), Weight(53), Arena(5243904),
-        Arg::State(14), Arg::State(15), Weight(54), Arena(5242880), Weight(55),
-        Arena(10486784), Weight(56), Weight(57), Arena(15729664), Arena(29885440),
-        Weight(58), Arena(0)
-    ),
-    columns!(
-        Arena(0), Arena(5242880), Weight(59), Weight(60), Arena(10486784),
-        Arg::State(16), Arg::State(17), Weight(61), Arena(10485760), Weight(62),
-        Arena(15729664), Weight(63), Weight(64), Arena(20972544), Arena(0), Weight(65),
-        Arena(35128320)
-    ),
-    columns!(
-        Arena(35128320), Arena(0), Weight(66), Weight(67), Arena(5243904),
-        Arg::State(18), Arg::State(19), Weight(68), Arena(5242880), Weight(69),
-        Arena(10486784), Weight(70), Weight(71), Arena(15729664), Arena(29885440),
-        Weight(72), Arena(0)
-    ),
-    columns!(
-        Arena(0), Arena(5242880), Weight(73), Weight(74), Arena(10486784),
-        Arg::State(20), Arg::State(21), Weight(75), Arena(10485760), Weight(76),
-        Arena(15729664), Weight(77), Weight(78), Arena(20972544), Arena(0), Weight(79),
-        Arena(35128320)
-    ),
-    columns!(
-        Arena(35128320), Arena(0), Weight(80), Weight(81), Arena(5243904),
-        Arg::State(22), Arg::State(23), Weight(82), Arena(5242880), Weight(83),
-        Arena(10486784), Weight(84), Weight(85), Arena(15729664), Arena(29885440),
-        Weight(86), Arena(0)
-    ),
-    columns!(
-        Arena(0), Arena(5242880), Weight(87), Weight(88), Arena(10486784),
-        Arg::State(24), Arg::State(25), Weight(89), Arena(10485760), Weight(90),
-        Arena(15729664), Weight(91), Weight(92), Arena(20972544), Arena(0), Weight(93),
-        Arena(35128320)
-    ),
-    columns!(
-        Arena(35128320), Arena(0), Weight(94), Weight(95), Arena(5243904),
-        Arg::State(26), Arg::State(27), Weight(96), Arena(5242880), Weight(97),
-        Arena(10486784), Weight(98), Weight(99), Arena(15729664), Arena(29885440),
-        Weight(100), Arena(0)
-    ),
-    columns!(
-        Arena(0), Arena(5242880), Weight(101), Weight(102), Arena(10486784),
-        Arg::State(28), Arg::State(29), Weight(103), Arena(10485760), Weight(104),
-        Arena(15729664), Weight(105), Weight(106), Arena(20972544), Arena(0),
-        Weight(107), Arena(35128320)
-    ),
-    columns!(
-        Arena(35128320), Arena(0), Weight(108), Weight(109), Arena(5243904),
-        Arg::State(30), Arg::State(31), Weight(110), Arena(5242880), Weight(111),
-        Arena(10486784), Weight(112), Weight(113), Arena(15729664), Arena(29885440),
-        Weight(114), Arena(0)
-    ),
-    columns!(
-        Arena(0), Arena(5242880), Weight(115), Weight(116), Arena(10486784),
-        Arg::State(32), Arg::State(33), Weight(117), Arena(10485760), Weight(118),
-        Arena(15729664), Weight(119), Weight(120), Arena(20972544), Arena(0),
-        Weight(121), Arena(35128320)
-    ),
-    columns!(
-        Arena(35128320), Arena(0), Weight(122), Weight(123), Arena(5243904),
-        Arg::State(34), Arg::State(35), Weight(124), Arena(5242880), Weight(125),
-        Arena(10486784), Weight(126), Weight(127), Arena(15729664), Arena(29885440),
-        Weight(128), Arena(0)
-    ),
-    columns!(
-        Arena(0), Arena(5242880), Weight(129), Weight(130), Arena(10486784),
-        Arg::State(36), Arg::State(37), Weight(131), Arena(10485760), Weight(132),
-        Arena(15729664), Weight(133), Weight(134), Arena(20972544), Arena(0),
-        Weight(135), Arena(35128320)
-    ),
-    columns!(
-        Arena(35128320), Arena(0), Weight(136), Weight(137), Arena(5243904),
-        Arg::State(38), Arg::State(39), Weight(138), Arena(5242880), Weight(139),
-        Arena(10486784), Weight(140), Weight(141), Arena(15729664), Arena(29885440),
-        Weight(142), Arena(0)
-    ),
-    columns!(
-        Arena(0), Arena(5242880), Weight(143), Weight(144), Arena(10486784),
-        Arg::State(40), Arg::State(41), Weight(145), Arena(10485760), Weight(146),
-        Arena(15729664), Weight(147), Weight(148), Arena(20972544), Arena(0),
-        Weight(149), Arena(35128320)
-    ),
-    columns!(
-        Arena(35128320), Arena(0), Weight(150), Weight(151), Arena(5243904),
-        Arg::State(42), Arg::State(43), Weight(152), Arena(5242880), Weight(153),
-        Arena(10486784), Weight(154), Weight(155), Arena(15729664), Arena(29885440),
-        Weight(156), Arena(0)
-    ),
-    columns!(
-        Arena(0), Arena(5242880), Weight(157), Weight(158), Arena(10486784),
-        Arg::State(44), Arg::State(45), Weight(159), Arena(10485760), Weight(160),
-        Arena(15729664), Weight(161), Weight(162), Arena(20972544), Arena(0),
-        Weight(163), Arena(35128320)
-    ),
-    columns!(
-        Arena(35128320), Arena(0), Weight(164), Weight(165), Arena(5243904),
-        Arg::State(46), Arg::State(47), Weight(166), Arena(5242880), Weight(167),
-        Arena(10486784), Weight(168), Weight(169), Arena(15729664), Arena(29885440),
-        Weight(170), Arena(0)
-    ),
-    columns!(
-        Arena(0), Arena(5242880), Weight(171), Weight(172), Arena(10486784),
-        Arg::State(48), Arg::State(49), Weight(173), Arena(10485760), Weight(174),
-        Arena(15729664), Weight(175), Weight(176), Arena(20972544), Arena(0),
-        Weight(177), Arena(35128320)
-    ),
-    columns!(
-        Arena(35128320), Arena(0), Weight(178), Weight(179), Arena(5243904),
-        Arg::State(50), Arg::State(51), Weight(180), Arena(5242880), Weight(181),
-        Arena(10486784), Weight(182), Weight(183), Arena(15729664), Arena(29885440),
-        Weight(184), Arena(0)
-    ),
-    columns!(
-        Arena(0), Arena(5242880), Weight(185), Weight(186), Arena(10486784),
-        Arg::State(52), Arg::State(53), Weight(187), Arena(10485760), Weight(188),
-        Arena(15729664), Weight(189), Weight(190), Arena(20972544), Arena(0),
-        Weight(191), Arena(35128320)
-    ),
-    columns!(
-        Arena(35128320), Arena(0), Weight(192), Weight(193), Arena(5243904),
-        Arg::State(54), Arg::State(55), Weight(194), Arena(5242880), Weight(195),
-        Arena(10486784), Weight(196), Weight(197), Arena(15729664), Arena(29885440),
-        Weight(198), Arena(0)
-    ),
-    columns!(
-        Arena(0), Arena(5242880), Weight(199), Weight(200), Arena(10486784),
-        Arg::State(56), Arg::State(57), Weight(201), Arena(10485760), Weight(202),
-        Arena(15729664), Weight(203), Weight(204), Arena(20972544), Arena(0),
-        Weight(205), Arena(35128320)
-    ),
-    columns!(
-        Arena(35128320), Arena(0), Weight(206), Weight(207), Arena(5243904),
-        Arg::State(58), Arg::State(59), Weight(208), Arena(5242880), Weight(209),
-        Arena(10486784), Weight(210), Weight(211), Arena(15729664), Arena(29885440),
-        Weight(212), Arena(0)
-    ),
-    columns!(
-        Arena(0), Arena(5242880), Weight(213), Weight(214), Arena(10486784),
-        Arg::State(60), Arg::State(61), Weight(215), Arena(10485760), Weight(216),
-        Arena(15729664), Weight(217), Weight(218), Arena(20972544), Arena(0),
-        Weight(219), Arena(35128320)
-    ),
-    columns!(
-        Arena(35128320), Arena(0), Weight(220), Weight(221), Arena(5243904),
-        Arg::State(62), Arg::State(63), Weight(222), Arena(5242880), Weight(223),
-        Arena(10486784), Weight(224), Weight(225), Arena(15729664), Arena(29885440),
-        Weight(226), Arena(0)
-    ),
-    columns!(
-        Arena(0), Arena(5242880), Weight(227), Weight(228), Arena(10486784),
-        Arg::State(64), Arg::State(65), Weight(229), Arena(10485760), Weight(230),
-        Arena(15729664), Weight(231), Weight(232), Arena(20972544), Arena(0),
-        Weight(233), Arena(35128320)
-    ),
-    columns!(
-        Arena(35128320), Arena(0), Weight(234), Weight(235), Arena(5243904),
-        Arg::State(66), Arg::State(67), Weight(236), Arena(5242880), Weight(237),
-        Arena(10486784), Weight(238), Weight(239), Arena(15729664), Arena(29885440),
-        Weight(240), Arena(0)
-    ),
-    columns!(
-        Arena(0), Arena(5242880), Weight(241), Weight(242), Arena(10486784),
-        Arg::State(68), Arg::State(69), Weight(243), Arena(10485760), Weight(244),
-        Arena(15729664), Weight(245), Weight(246), Arena(20972544), Arena(0),
-        Weight(247), Arena(35128320)
-    ),
-    columns!(
-        Arena(35128320), Arena(0), Weight(248), Weight(249), Arena(5243904),
-        Arg::State(70), Arg::State(71), Weight(250), Arena(5242880), Weight(251),
-        Arena(10486784), Weight(252), Weight(253), Arena(15729664), Arena(29885440),
-        Weight(254), Arena(0)
-    ),
-    columns!(
-        Arena(0), Arena(5242880), Weight(255), Weight(256), Arena(10486784),
-        Arg::State(72), Arg::State(73), Weight(257), Arena(10485760), Weight(258),
-        Arena(15729664), Weight(259), Weight(260), Arena(20972544), Arena(0),
-        Weight(261), Arena(35128320)
-    ),
-    columns!(
-        Arena(35128320), Arena(0), Weight(262), Weight(263), Arena(5243904),
-        Arg::State(74), Arg::State(75), Weight(264), Arena(5242880), Weight(265),
-        Arena(10486784), Weight(266), Weight(267), Arena(15729664), Arena(29885440),
-        Weight(268), Arena(0)
-    ),
-    columns!(
-        Arena(0), Arena(5242880), Weight(269), Weight(270), Arena(10486784),
-        Arg::State(76), Arg::State(77), Weight(271), Arena(10485760), Weight(272),
-        Arena(15729664), Weight(273), Weight(274), Arena(20972544), Arena(0),
-        Weight(275), Arena(35128320)
-    ),
-    columns!(
-        Arena(35128320), Arena(0), Weight(276), Weight(277), Arena(5243904),
-        Arg::State(78), Arg::State(79), Weight(278), Arena(5242880), Weight(279),
-        Arena(10486784), Weight(280), Weight(281), Arena(15729664), Arena(29885440),
-        Weight(282), Arena(0)
-    ),
-    columns!(
-        Arena(0), Arena(5242880), Weight(283), Weight(284), Arena(10486784),
-        Arg::State(80), Arg::State(81), Weight(285), Arena(10485760), Weight(286),
-        Arena(15729664), Weight(287), Weight(288), Arena(20972544), Arena(0),
-        Weight(289), Arena(35128320)
-    ),
-    columns!(
-        Arena(35128320), Arena(0), Weight(290), Weight(291), Arena(5243904),
-        Arg::State(82), Arg::State(83), Weight(292), Arena(5242880), Weight(293),
-        Arena(10486784), Weight(294), Weight(295), Arena(15729664), Arena(29885440),
-        Weight(296), Arena(0)
-    ),
-    columns!(
-        Arena(0), Arena(5242880), Weight(297), Weight(298), Arena(10486784),
-        Arg::State(84), Arg::State(85), Weight(299), Arena(10485760), Weight(300),
-        Arena(15729664), Weight(301), Weight(302), Arena(20972544), Arena(0),
-        Weight(303), Arena(35128320)
-    ),
-    columns!(
-        Arena(35128320), Arena(0), Weight(304), Weight(305), Arena(5243904),
-        Arg::State(86), Arg::State(87), Weight(306), Arena(5242880), Weight(307),
-        Arena(10486784), Weight(308), Weight(309), Arena(15729664), Arena(29885440),
-        Weight(310), Arena(0)
-    ),
-    columns!(
-        Arena(0), Arena(5242880), Weight(311), Weight(312), Arena(10486784),
-        Arg::State(88), Arg::State(89), Weight(313), Arena(10485760), Weight(314),
-        Arena(15729664), Weight(315), Weight(316), Arena(20972544), Arena(0),
-        Weight(317), Arena(35128320)
-    ),
-    columns!(
-        Arena(35128320), Arena(0), Weight(318), Weight(319), Arena(5243904),
-        Arg::State(90), Arg::State(91), Weight(320), Arena(5242880), Weight(321),
-        Arena(10486784), Weight(322), Weight(323), Arena(15729664), Arena(29885440),
-        Weight(324), Arena(0)
-    ),
-    columns!(
-        Arena(0), Arena(5242880), Weight(325), Weight(326), Arena(10486784),
-        Arg::State(92), Arg::State(93), Weight(327), Arena(10485760), Weight(328),
-        Arena(15729664), Weight(329), Weight(330), Arena(20972544), Arena(0),
-        Weight(331), Arena(35128320)
-    ),
-    columns!(
-        Arena(35128320), Arena(0), Weight(332), Weight(333), Arena(5243904),
-        Arg::State(94), Arg::State(95), Weight(334), Arena(5242880), Weight(335),
-        Arena(10486784), Weight(336), Weight(337), Arena(15729664), Arena(29885440),
-        Weight(338), Arena(0)
-    ),
+    columns!(Weight(1), Weight(2), Arg::State(0), Arg::State(1), Weight(3), Weight(6), Weight(7), Weight(8), Weight(9)),
+    columns!(Weight(10), Weight(11), Arg::State(2), Arg::State(3), Weight(12), Weight(13), Weight(14), Weight(15), Weight(16)),
+    columns!(Weight(17), Weight(18), Arg::State(4), Arg::State(5), Weight(19), Weight(20), Weight(21), Weight(22), Weight(23)),
+    columns!(Weight(24), Weight(25), Arg::State(6), Arg::State(7), Weight(26), Weight(27), Weight(28), Weight(29), Weight(30)),
+    columns!(Weight(31), Weight(32), Arg::State(8), Arg::State(9), Weight(33), Weight(34), Weight(35), Weight(36), Weight(37)),
+    columns!(Weight(38), Weight(39), Arg::State(10), Arg::State(11), Weight(40), Weight(41), Weight(42), Weight(43), Weight(44)),
+    columns!(Weight(45), Weight(46), Arg::State(12), Arg::State(13), Weight(47), Weight(48), Weight(49), Weight(50), Weight(51)),
+    columns!(Weight(52), Weight(53), Arg::State(14), Arg::State(15), Weight(54), Weight(55), Weight(56), Weight(57), Weight(58)),
+    columns!(Weight(59), Weight(60), Arg::State(16), Arg::State(17), Weight(61), Weight(62), Weight(63), Weight(64), Weight(65)),
+    columns!(Weight(66), Weight(67), Arg::State(18), Arg::State(19), Weight(68), Weight(69), Weight(70), Weight(71), Weight(72)),
+    columns!(Weight(73), Weight(74), Arg::State(20), Arg::State(21), Weight(75), Weight(76), Weight(77), Weight(78), Weight(79)),
+    columns!(Weight(80), Weight(81), Arg::State(22), Arg::State(23), Weight(82), Weight(83), Weight(84), Weight(85), Weight(86)),
+    columns!(Weight(87), Weight(88), Arg::State(24), Arg::State(25), Weight(89), Weight(90), Weight(91), Weight(92), Weight(93)),
+    columns!(Weight(94), Weight(95), Arg::State(26), Arg::State(27), Weight(96), Weight(97), Weight(98), Weight(99), Weight(100)),
+    columns!(Weight(101), Weight(102), Arg::State(28), Arg::State(29), Weight(103), Weight(104), Weight(105), Weight(106), Weight(107)),
+    columns!(Weight(108), Weight(109), Arg::State(30), Arg::State(31), Weight(110), Weight(111), Weight(112), Weight(113), Weight(114)),
+    columns!(Weight(115), Weight(116), Arg::State(32), Arg::State(33), Weight(117), Weight(118), Weight(119), Weight(120), Weight(121)),
+    columns!(Weight(122), Weight(123), Arg::State(34), Arg::State(35), Weight(124), Weight(125), Weight(126), Weight(127), Weight(128)),
+    columns!(Weight(129), Weight(130), Arg::State(36), Arg::State(37), Weight(131), Weight(132), Weight(133), Weight(134), Weight(135)),
+    columns!(Weight(136), Weight(137), Arg::State(38), Arg::State(39), Weight(138), Weight(139), Weight(140), Weight(141), Weight(142)),
+    columns!(Weight(143), Weight(144), Arg::State(40), Arg::State(41), Weight(145), Weight(146), Weight(147), Weight(148), Weight(149)),
+    columns!(Weight(150), Weight(151), Arg::State(42), Arg::State(43), Weight(152), Weight(153), Weight(154), Weight(155), Weight(156)),
+    columns!(Weight(157), Weight(158), Arg::State(44), Arg::State(45), Weight(159), Weight(160), Weight(161), Weight(162), Weight(163)),
+    columns!(Weight(164), Weight(165), Arg::State(46), Arg::State(47), Weight(166), Weight(167), Weight(168), Weight(169), Weight(170)),
+    columns!(Weight(171), Weight(172), Arg::State(48), Arg::State(49), Weight(173), Weight(174), Weight(175), Weight(176), Weight(177)),
+    columns!(Weight(178), Weight(179), Arg::State(50), Arg::State(51), Weight(180), Weight(181), Weight(182), Weight(183), Weight(184)),
+    columns!(Weight(185), Weight(186), Arg::State(52), Arg::State(53), Weight(187), Weight(188), Weight(189), Weight(190), Weight(191)),
+    columns!(Weight(192), Weight(193), Arg::State(54), Arg::State(55), Weight(194), Weight(195), Weight(196), Weight(197), Weight(198)),
+    columns!(Weight(199), Weight(200), Arg::State(56), Arg::State(57), Weight(201), Weight(202), Weight(203), Weight(204), Weight(205)),
+    columns!(Weight(206), Weight(207), Arg::State(58), Arg::State(59), Weight(208), Weight(209), Weight(210), Weight(211), Weight(212)),
+    columns!(Weight(213), Weight(214), Arg::State(60), Arg::State(61), Weight(215), Weight(216), Weight(217), Weight(218), Weight(219)),
+    columns!(Weight(220), Weight(221), Arg::State(62), Arg::State(63), Weight(222), Weight(223), Weight(224), Weight(225), Weight(226)),
+    columns!(Weight(227), Weight(228), Arg::State(64), Arg::State(65), Weight(229), Weight(230), Weight(231), Weight(232), Weight(233)),
+    columns!(Weight(234), Weight(235), Arg::State(66), Arg::State(67), Weight(236), Weight(237), Weight(238), Weight(239), Weight(240)),
+    columns!(Weight(241), Weight(242), Arg::State(68), Arg::State(69), Weight(243), Weight(244), Weight(245), Weight(246), Weight(247)),
+    columns!(Weight(248), Weight(249), Arg::State(70), Arg::State(71), Weight(250), Weight(251), Weight(252), Weight(253), Weight(254)),
+    columns!(Weight(255), Weight(256), Arg::State(72), Arg::State(73), Weight(257), Weight(258), Weight(259), Weight(260), Weight(261)),
+    columns!(Weight(262), Weight(263), Arg::State(74), Arg::State(75), Weight(264), Weight(265), Weight(266), Weight(267), Weight(268)),
+    columns!(Weight(269), Weight(270), Arg::State(76), Arg::State(77), Weight(271), Weight(272), Weight(273), Weight(274), Weight(275)),
+    columns!(Weight(276), Weight(277), Arg::State(78), Arg::State(79), Weight(278), Weight(279), Weight(280), Weight(281), Weight(282)),
+    columns!(Weight(283), Weight(284), Arg::State(80), Arg::State(81), Weight(285), Weight(286), Weight(287), Weight(288), Weight(289)),
+    columns!(Weight(290), Weight(291), Arg::State(82), Arg::State(83), Weight(292), Weight(293), Weight(294), Weight(295), Weight(296)),
+    columns!(Weight(297), Weight(298), Arg::State(84), Arg::State(85), Weight(299), Weight(300), Weight(301), Weight(302), Weight(303)),
+    columns!(Weight(304), Weight(305), Arg::State(86), Arg::State(87), Weight(306), Weight(307), Weight(308), Weight(309), Weight(310)),
+    columns!(Weight(311), Weight(312), Arg::State(88), Arg::State(89), Weight(313), Weight(314), Weight(315), Weight(316), Weight(317)),
+    columns!(Weight(318), Weight(319), Arg::State(90), Arg::State(91), Weight(320), Weight(321), Weight(322), Weight(323), Weight(324)),
+    columns!(Weight(325), Weight(326), Arg::State(92), Arg::State(93), Weight(327), Weight(328), Weight(329), Weight(330), Weight(331)),
+    columns!(Weight(332), Weight(333), Arg::State(94), Arg::State(95), Weight(334), Weight(335), Weight(336), Weight(337), Weight(338)),
 ];
 
 static BUCKET_PREFILL_1_ROWS: &[Dispatch] = &[
     row!(
-        HALVES_M256_K5120_RMS, [256, 1, 1], [Column(0), Column(1), Step, Column(2)], +,
+        HALF_M256_K5120_RMS, [256, 1, 1], [Arena(7078912), Arena(0), Step, Column(0)], +,
         "/model/layers.{l}/attn/GroupQueryAttention/turned [1, 40, 256, 128]"
     ),
     row!(
-        QKV_Q4_G32_MID_M256_K5120_H40_8_D128_C8192_RMS, [56, 4, 1], [Column(0),
-        Column(3), Column(4), Column(5), Column(6), Step, Step, Step, Column(2),
-        Column(7), Weight(4), Weight(5), Column(1)], +,
+        QKV_Q4_G32_MID_M256_K5120_H40_8_D128_C8192_RMS_HALF, [2, 56, 1], [Arena(7078912),
+        Column(1), Arena(12321792), Column(2), Column(3), Step, Step, Step, Column(0),
+        Column(4), Weight(4), Weight(5), Arena(0)], +,
         "/model/layers.{l}/attn/GroupQueryAttention/turned [1, 40, 256, 128]"
     ),
     row!(
-        ATTEND_F16_M256_H40_8_D128_C8192, [40, 8, 1], [Column(4), Column(5), Column(6),
-        Column(1), Step, Step], +,
+        ATTEND_F16_M256_H40_8_D128_C8192, [40, 8, 1], [Arena(12321792), Column(2),
+        Column(3), Arena(0), Step, Step], +,
         "/model/layers.{l}/attn/GroupQueryAttention/heads [1, 256, 5120]"
     ),
     row!(
-        HALVES_M256_K5120, [256, 1, 1], [Column(1), Column(8), Step], +,
+        HALF_M256_K5120, [256, 1, 1], [Arena(0), Arena(12321792), Step], +,
         "/model/layers.{l}/post_attention_layernorm/SkipLayerNorm/sum [1, 256, 5120]"
     ),
     row!(
-        MATMUL_Q4_G32_MID_M256_K5120_N5120_ADD, [40, 4, 1], [Column(1), Column(9),
-        Column(10), Step, Column(0), Column(8)], +,
+        MATMUL_Q4_G32_MID_M256_K5120_N5120_ADD_HALF, [3, 40, 1], [Arena(0), Column(5),
+        Arena(15272192), Step, Arena(7078912), Arena(12321792)], +,
         "/model/layers.{l}/post_attention_layernorm/SkipLayerNorm/sum [1, 256, 5120]"
     ),
     row!(
-        HALVES_M256_K5120_RMS, [256, 1, 1], [Column(10), Arena(0), Step, Column(11)], +,
+        HALF_M256_K5120_RMS, [256, 1, 1], [Arena(15272192), Arena(0), Step, Column(6)],
+        +, "/model/layers.{l}/mlp/Mul [1, 256, 13824]"
+    ),
+    row!(
+        GATED_MATMUL_Q4_G32_MID_M256_K5120_N13824_RMS_SILU_HALF, [2, 216, 1],
+        [Arena(15272192), Column(7), Arena(20515072), Step, Column(6), Arena(0)], +,
         "/model/layers.{l}/mlp/Mul [1, 256, 13824]"
     ),
     row!(
-        GATED_MATMUL_Q4_G32_MID_M256_K5120_N13824_RMS_SILU, [216, 4, 1], [Column(10),
-        Column(12), Column(13), Step, Column(11), Arena(0)], +,
-        "/model/layers.{l}/mlp/Mul [1, 256, 13824]"
-    ),
-    row!(
-        HALVES_M256_K13824, [256, 1, 1], [Column(13), Column(14), Step], +,
+        HALF_M256_K13824, [256, 1, 1], [Arena(20515072), Arena(0), Step], +,
         "/model/layers.{l+1}/input_layernorm/SkipLayerNorm/sum [1, 256, 5120]"
     ),
     row!(
-        MATMUL_Q4_G32_MID_M256_K13824_N5120_ADD, [40, 4, 1], [Column(13), Column(15),
-        Column(16), Step, Column(10), Column(14)], +,
+        MATMUL_Q4_G32_MID_M256_K13824_N5120_ADD_HALF, [2, 40, 3], [Arena(20515072),
+        Column(8), Arena(7078912), Step, Arena(15272192), Arena(0), Arena(34670848)], +,
+        "/model/layers.{l+1}/input_layernorm/SkipLayerNorm/sum [1, 256, 5120]"
+    ),
+    row!(
+        MATMUL_Q4_G32_MID_M256_K13824_N5120_ADD_HALF_ADD_UP, [5120, 1, 1],
+        [Arena(20515072), Column(8), Arena(7078912), Step, Arena(15272192), Arena(0),
+        Arena(34670848)], +,
         "/model/layers.{l+1}/input_layernorm/SkipLayerNorm/sum [1, 256, 5120]"
     ),
 ];
 
 static BUCKET_PREFILL_2_TABLE: &[List<Arg>] = &[columns!()];
 static BUCKET_PREFILL_2_ROWS: &[Dispatch] = &[
-    row!(LAST_ROW_F32_M256_K5120, [80, 1, 1], [Arena(0), Step, Arena(5242880)], +, "last_row [1, 1, 5120]"),
+    row!(LAST_ROW_F32_M256_K5120, [80, 1, 1], [Arena(7078912), Step, Arena(0)], +, "last_row [1, 1, 5120]"),
     row!(
-        MATVEC_Q4_G32_MID_M1_K5120_N152064_RMS, [4752, 1, 1], [Arena(5242880),
-        Weight(339), Logits, Step, Weight(340)], +, "/lm_head/MatMulNBits [1, 1, 152064]"
+        MATVEC_Q4_G32_MID_M1_K5120_N152064_RMS, [4752, 1, 1], [Arena(0), Weight(339),
+        Logits, Step, Weight(340)], +, "/lm_head/MatMulNBits [1, 1, 152064]"
     ),
 ];
 

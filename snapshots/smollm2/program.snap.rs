@@ -42,25 +42,26 @@ const MATMUL_F16_M128_K576_N576_ADD: u32 = 5;
 const GATED_MATMUL_F16_M128_K576_N1536_RMS_SILU: u32 = 6;
 const HALVES_M128_K1536: u32 = 7;
 const MATMUL_F16_M128_K1536_N576_ADD: u32 = 8;
-const LAST_ROW_F32_M128_K576: u32 = 9;
-const MATVEC_F16_M1_K576_N49152_RMS: u32 = 10;
-const MATVEC_F16_M1_K576_N49152_RMS_BY12: u32 = 11;
-const ARGMAX_F32_N49152: u32 = 12;
-const NEXT_TOKEN_N49152: u32 = 13;
-const DRAW_SCALE_N49152: u32 = 14;
-const DRAW_SEARCH_N49152: u32 = 15;
-const DRAW_SUM_N49152: u32 = 16;
-const DRAW_PICK_N49152: u32 = 17;
-const GATHER_F16_M1_K576_ROWS49152: u32 = 18;
-const QKV_F16_M1_K576_H9_3_D64_C1024_RMS: u32 = 19;
-const QKV_F16_M1_K576_H9_3_D64_C1024_RMS_BY2: u32 = 20;
-const ATTEND_F16_M1_H9_3_D64_C1024: u32 = 21;
-const MATVEC_F16_M1_K576_N576_ADD: u32 = 22;
-const MATVEC_F16_M1_K576_N576_ADD_BY2: u32 = 23;
-const GATED_MATVEC_F16_M1_K576_N1536_RMS_SILU: u32 = 24;
-const GATED_MATVEC_F16_M1_K576_N1536_RMS_SILU_BY2: u32 = 25;
-const MATVEC_F16_M1_K1536_N576_ADD: u32 = 26;
-const MATVEC_F16_M1_K1536_N576_ADD_BY2: u32 = 27;
+const MATMUL_F16_M128_K1536_N576_ADD_ADD_UP: u32 = 9;
+const LAST_ROW_F32_M128_K576: u32 = 10;
+const MATVEC_F16_M1_K576_N49152_RMS: u32 = 11;
+const MATVEC_F16_M1_K576_N49152_RMS_BY12: u32 = 12;
+const ARGMAX_F32_N49152: u32 = 13;
+const NEXT_TOKEN_N49152: u32 = 14;
+const DRAW_SCALE_N49152: u32 = 15;
+const DRAW_SEARCH_N49152: u32 = 16;
+const DRAW_SUM_N49152: u32 = 17;
+const DRAW_PICK_N49152: u32 = 18;
+const GATHER_F16_M1_K576_ROWS49152: u32 = 19;
+const QKV_F16_M1_K576_H9_3_D64_C1024_RMS: u32 = 20;
+const QKV_F16_M1_K576_H9_3_D64_C1024_RMS_BY2: u32 = 21;
+const ATTEND_F16_M1_H9_3_D64_C1024: u32 = 22;
+const MATVEC_F16_M1_K576_N576_ADD: u32 = 23;
+const MATVEC_F16_M1_K576_N576_ADD_BY2: u32 = 24;
+const GATED_MATVEC_F16_M1_K576_N1536_RMS_SILU: u32 = 25;
+const GATED_MATVEC_F16_M1_K576_N1536_RMS_SILU_BY2: u32 = 26;
+const MATVEC_F16_M1_K1536_N576_ADD: u32 = 27;
+const MATVEC_F16_M1_K1536_N576_ADD_BY2: u32 = 28;
 
 static KERNELS: &[Kernel] = &[
     kernel!(
@@ -77,9 +78,9 @@ static KERNELS: &[Kernel] = &[
         "128", K = "576", HQ = "9", HKV = "3", D = "64", C = "1024", WEIGHT_BITS = "16",
         KV_BITS = "16", BIAS = "0", ROTARY = "64", TABLE = "1024", INTERLEAVED = "0",
         QUADS = "1", POS_WORD = "0", ROWS_WORD = "1", LIVE = "1", THREAD_ROWS = "8",
-        LOCAL = "64", NORM = "1", EPS = "1e-5", HALVES = "2"], matrix[MATRIX = "1", ROWS
-        = "128", TILE_M = "32", TILE_N = "64", TILE_K = "64", PARTS_M = "1", PARTS_N =
-        "2", PARTS_K = "2"]
+        LOCAL = "64", NORM = "1", EPS = "1e-5", HALVES = "2", SPLITS = "1"],
+        matrix[MATRIX = "1", ROWS = "128", TILE_M = "32", TILE_N = "64", TILE_K = "64",
+        PARTS_M = "1", PARTS_N = "2", PARTS_K = "2", STAGES = "1"]
     ),
     kernel!(
         "attend_f16_m128_h9_3_d64_c1024", "cached_attention.comp", args 6, writes 8, [M =
@@ -95,16 +96,16 @@ static KERNELS: &[Kernel] = &[
     kernel!(
         "matmul_f16_m128_k576_n576_add", "linear.comp", args 6, writes 4, [M = "128", K =
         "576", N = "576", WEIGHT_BITS = "16", ACT = "0", BIAS = "0", RESIDUAL = "1", LIVE
-        = "1", THREAD_ROWS = "8", LOCAL = "64", NORM = "0", EPS = "0.0", HALVES = "2"],
-        matrix[MATRIX = "1", ROWS = "128", TILE_M = "32", TILE_N = "64", TILE_K = "64",
-        PARTS_M = "1", PARTS_N = "2", PARTS_K = "2"]
+        = "1", THREAD_ROWS = "8", LOCAL = "64", NORM = "0", EPS = "0.0", HALVES = "2",
+        SPLITS = "1"], matrix[MATRIX = "1", ROWS = "128", TILE_M = "32", TILE_N = "64",
+        TILE_K = "64", PARTS_M = "1", PARTS_N = "2", PARTS_K = "2", STAGES = "1"]
     ),
     kernel!(
         "gated_matmul_f16_m128_k576_n1536_rms_silu", "gated_linear.comp", args 6, writes
         4, [M = "128", K = "576", N = "1536", WEIGHT_BITS = "16", ACT = "15", LIVE = "1",
-        THREAD_ROWS = "8", LOCAL = "64", NORM = "1", EPS = "1e-5", HALVES = "2"],
-        matrix[MATRIX = "1", ROWS = "128", TILE_M = "32", TILE_N = "64", TILE_K = "64",
-        PARTS_M = "1", PARTS_N = "2", PARTS_K = "2"]
+        THREAD_ROWS = "8", LOCAL = "64", NORM = "1", EPS = "1e-5", HALVES = "2", SPLITS =
+        "1"], matrix[MATRIX = "1", ROWS = "128", TILE_M = "64", TILE_N = "64", TILE_K =
+        "64", PARTS_M = "2", PARTS_N = "2", PARTS_K = "2", STAGES = "1"]
     ),
     kernel!(
         "halves_m128_k1536", "halves.comp", args 3, writes 2, [M = "128", K = "1536",
@@ -112,11 +113,17 @@ static KERNELS: &[Kernel] = &[
         matrix[MATRIX = "1"]
     ),
     kernel!(
-        "matmul_f16_m128_k1536_n576_add", "linear.comp", args 6, writes 4, [M = "128", K
+        "matmul_f16_m128_k1536_n576_add", "linear.comp", args 7, writes 68, [M = "128", K
         = "1536", N = "576", WEIGHT_BITS = "16", ACT = "0", BIAS = "0", RESIDUAL = "1",
         LIVE = "1", THREAD_ROWS = "8", LOCAL = "64", NORM = "0", EPS = "0.0", HALVES =
-        "2"], matrix[MATRIX = "1", ROWS = "128", TILE_M = "32", TILE_N = "64", TILE_K =
-        "128", PARTS_M = "1", PARTS_N = "2", PARTS_K = "4"]
+        "2", SPLITS = "3"], matrix[MATRIX = "1", ROWS = "128", TILE_M = "32", TILE_N =
+        "64", TILE_K = "128", PARTS_M = "1", PARTS_N = "2", PARTS_K = "4", STAGES = "1"]
+    ),
+    kernel!(
+        "matmul_f16_m128_k1536_n576_add_add_up", "linear.comp", args 7, writes 4, [M =
+        "128", K = "1536", N = "576", WEIGHT_BITS = "16", ACT = "0", BIAS = "0", RESIDUAL
+        = "1", LIVE = "1", THREAD_ROWS = "8", LOCAL = "64", NORM = "0", EPS = "0.0",
+        HALVES = "2", SPLITS = "3", ADD_UP = "1"], matrix[MATRIX = "1"]
     ),
     kernel!("last_row_f32_m128_k576", "last_row.comp", args 3, writes 4, [M = "128", K = "576", ROWS_WORD = "1"]),
     kernel!(
@@ -302,7 +309,7 @@ static BUCKETS: &[Bucket] = &[
     Bucket {
         name: Borrowed("prefill"),
         rows: 128,
-        arena_bytes: 2458624,
+        arena_bytes: 3343360,
         inputs: Borrowed(&[]),
         outputs: Borrowed(&[]),
         blocks: Borrowed(BUCKET_PREFILL),
@@ -367,152 +374,166 @@ static BUCKET_PREFILL_1_TABLE: &[List<Arg>] = &[
     columns!(
         Arena(0), Arena(294912), Weight(1), Weight(2), Arena(590336), Arg::State(0),
         Arg::State(1), Arena(589824), Weight(5), Arena(885248), Weight(6), Weight(7),
-        Arena(1180160), Arena(0), Weight(8), Arena(1966592)
+        Arena(1180160), Arena(0), Weight(8), Arena(1966592), Arena(2261504)
     ),
     columns!(
         Arena(1966592), Arena(0), Weight(9), Weight(10), Arena(295424), Arg::State(2),
         Arg::State(3), Arena(294912), Weight(11), Arena(590336), Weight(12), Weight(13),
-        Arena(885248), Arena(1671680), Weight(14), Arena(0)
+        Arena(885248), Arena(1671680), Weight(14), Arena(0), Arena(2458624)
     ),
     columns!(
         Arena(0), Arena(294912), Weight(15), Weight(16), Arena(590336), Arg::State(4),
         Arg::State(5), Arena(589824), Weight(17), Arena(885248), Weight(18), Weight(19),
-        Arena(1180160), Arena(0), Weight(20), Arena(1966592)
+        Arena(1180160), Arena(0), Weight(20), Arena(1966592), Arena(2261504)
     ),
     columns!(
         Arena(1966592), Arena(0), Weight(21), Weight(22), Arena(295424), Arg::State(6),
         Arg::State(7), Arena(294912), Weight(23), Arena(590336), Weight(24), Weight(25),
-        Arena(885248), Arena(1671680), Weight(26), Arena(0)
+        Arena(885248), Arena(1671680), Weight(26), Arena(0), Arena(2458624)
     ),
     columns!(
         Arena(0), Arena(294912), Weight(27), Weight(28), Arena(590336), Arg::State(8),
         Arg::State(9), Arena(589824), Weight(29), Arena(885248), Weight(30), Weight(31),
-        Arena(1180160), Arena(0), Weight(32), Arena(1966592)
+        Arena(1180160), Arena(0), Weight(32), Arena(1966592), Arena(2261504)
     ),
     columns!(
         Arena(1966592), Arena(0), Weight(33), Weight(34), Arena(295424), Arg::State(10),
         Arg::State(11), Arena(294912), Weight(35), Arena(590336), Weight(36), Weight(37),
-        Arena(885248), Arena(1671680), Weight(38), Arena(0)
+        Arena(885248), Arena(1671680), Weight(38), Arena(0), Arena(2458624)
     ),
     columns!(
         Arena(0), Arena(294912), Weight(39), Weight(40), Arena(590336), Arg::State(12),
         Arg::State(13), Arena(589824), Weight(41), Arena(885248), Weight(42), Weight(43),
-        Arena(1180160), Arena(0), Weight(44), Arena(1966592)
+        Arena(1180160), Arena(0), Weight(44), Arena(1966592), Arena(2261504)
     ),
     columns!(
         Arena(1966592), Arena(0), Weight(45), Weight(46), Arena(295424), Arg::State(14),
         Arg::State(15), Arena(294912), Weight(47), Arena(590336), Weight(48), Weight(49),
-        Arena(885248), Arena(1671680), Weight(50), Arena(0)
+        Arena(885248), Arena(1671680), Weight(50), Arena(0), Arena(2458624)
     ),
     columns!(
         Arena(0), Arena(294912), Weight(51), Weight(52), Arena(590336), Arg::State(16),
         Arg::State(17), Arena(589824), Weight(53), Arena(885248), Weight(54), Weight(55),
-        Arena(1180160), Arena(0), Weight(56), Arena(1966592)
+        Arena(1180160), Arena(0), Weight(56), Arena(1966592), Arena(2261504)
     ),
     columns!(
         Arena(1966592), Arena(0), Weight(57), Weight(58), Arena(295424), Arg::State(18),
         Arg::State(19), Arena(294912), Weight(59), Arena(590336), Weight(60), Weight(61),
-        Arena(885248), Arena(1671680), Weight(62), Arena(0)
+        Arena(885248), Arena(1671680), Weight(62), Arena(0), Arena(2458624)
     ),
     columns!(
         Arena(0), Arena(294912), Weight(63), Weight(64), Arena(590336), Arg::State(20),
         Arg::State(21), Arena(589824), Weight(65), Arena(885248), Weight(66), Weight(67),
-        Arena(1180160), Arena(0), Weight(68), Arena(1966592)
+        Arena(1180160), Arena(0), Weight(68), Arena(1966592), Arena(2261504)
     ),
     columns!(
         Arena(1966592), Arena(0), Weight(69), Weight(70), Arena(295424), Arg::State(22),
         Arg::State(23), Arena(294912), Weight(71), Arena(590336), Weight(72), Weight(73),
-        Arena(885248), Arena(1671680), Weight(74), Arena(0)
+        Arena(885248), Arena(1671680), Weight(74), Arena(0), Arena(2458624)
     ),
     columns!(
         Arena(0), Arena(294912), Weight(75), Weight(76), Arena(590336), Arg::State(24),
         Arg::State(25), Arena(589824), Weight(77), Arena(885248), Weight(78), Weight(79),
-        Arena(1180160), Arena(0), Weight(80), Arena(1966592)
+        Arena(1180160), Arena(0), Weight(80), Arena(1966592), Arena(2261504)
     ),
     columns!(
         Arena(1966592), Arena(0), Weight(81), Weight(82), Arena(295424), Arg::State(26),
         Arg::State(27), Arena(294912), Weight(83), Arena(590336), Weight(84), Weight(85),
-        Arena(885248), Arena(1671680), Weight(86), Arena(0)
+        Arena(885248), Arena(1671680), Weight(86), Arena(0), Arena(2458624)
     ),
     columns!(
         Arena(0), Arena(294912), Weight(87), Weight(88), Arena(590336), Arg::State(28),
         Arg::State(29), Arena(589824), Weight(89), Arena(885248), Weight(90), Weight(91),
-        Arena(1180160), Arena(0), Weight(92), Arena(1966592)
+        Arena(1180160), Arena(0), Weight(92), Arena(1966592), Arena(2261504)
     ),
     columns!(
         Arena(1966592), Arena(0), Weight(93), Weight(94), Arena(295424), Arg::State(30),
         Arg::State(31), Arena(294912), Weight(95), Arena(590336), Weight(96), Weight(97),
-        Arena(885248), Arena(1671680), Weight(98), Arena(0)
+        Arena(885248), Arena(1671680), Weight(98), Arena(0), Arena(2458624)
     ),
     columns!(
         Arena(0), Arena(294912), Weight(99), Weight(100), Arena(590336), Arg::State(32),
         Arg::State(33), Arena(589824), Weight(101), Arena(885248), Weight(102),
-        Weight(103), Arena(1180160), Arena(0), Weight(104), Arena(1966592)
+        Weight(103), Arena(1180160), Arena(0), Weight(104), Arena(1966592),
+        Arena(2261504)
     ),
     columns!(
         Arena(1966592), Arena(0), Weight(105), Weight(106), Arena(295424),
         Arg::State(34), Arg::State(35), Arena(294912), Weight(107), Arena(590336),
-        Weight(108), Weight(109), Arena(885248), Arena(1671680), Weight(110), Arena(0)
+        Weight(108), Weight(109), Arena(885248), Arena(1671680), Weight(110), Arena(0),
+        Arena(2458624)
     ),
     columns!(
         Arena(0), Arena(294912), Weight(111), Weight(112), Arena(590336), Arg::State(36),
         Arg::State(37), Arena(589824), Weight(113), Arena(885248), Weight(114),
-        Weight(115), Arena(1180160), Arena(0), Weight(116), Arena(1966592)
+        Weight(115), Arena(1180160), Arena(0), Weight(116), Arena(1966592),
+        Arena(2261504)
     ),
     columns!(
         Arena(1966592), Arena(0), Weight(117), Weight(118), Arena(295424),
         Arg::State(38), Arg::State(39), Arena(294912), Weight(119), Arena(590336),
-        Weight(120), Weight(121), Arena(885248), Arena(1671680), Weight(122), Arena(0)
+        Weight(120), Weight(121), Arena(885248), Arena(1671680), Weight(122), Arena(0),
+        Arena(2458624)
     ),
     columns!(
         Arena(0), Arena(294912), Weight(123), Weight(124), Arena(590336), Arg::State(40),
         Arg::State(41), Arena(589824), Weight(125), Arena(885248), Weight(126),
-        Weight(127), Arena(1180160), Arena(0), Weight(128), Arena(1966592)
+        Weight(127), Arena(1180160), Arena(0), Weight(128), Arena(1966592),
+        Arena(2261504)
     ),
     columns!(
         Arena(1966592), Arena(0), Weight(129), Weight(130), Arena(295424),
         Arg::State(42), Arg::State(43), Arena(294912), Weight(131), Arena(590336),
-        Weight(132), Weight(133), Arena(885248), Arena(1671680), Weight(134), Arena(0)
+        Weight(132), Weight(133), Arena(885248), Arena(1671680), Weight(134), Arena(0),
+        Arena(2458624)
     ),
     columns!(
         Arena(0), Arena(294912), Weight(135), Weight(136), Arena(590336), Arg::State(44),
         Arg::State(45), Arena(589824), Weight(137), Arena(885248), Weight(138),
-        Weight(139), Arena(1180160), Arena(0), Weight(140), Arena(1966592)
+        Weight(139), Arena(1180160), Arena(0), Weight(140), Arena(1966592),
+        Arena(2261504)
     ),
     columns!(
         Arena(1966592), Arena(0), Weight(141), Weight(142), Arena(295424),
         Arg::State(46), Arg::State(47), Arena(294912), Weight(143), Arena(590336),
-        Weight(144), Weight(145), Arena(885248), Arena(1671680), Weight(146), Arena(0)
+        Weight(144), Weight(145), Arena(885248), Arena(1671680), Weight(146), Arena(0),
+        Arena(2458624)
     ),
     columns!(
         Arena(0), Arena(294912), Weight(147), Weight(148), Arena(590336), Arg::State(48),
         Arg::State(49), Arena(589824), Weight(149), Arena(885248), Weight(150),
-        Weight(151), Arena(1180160), Arena(0), Weight(152), Arena(1966592)
+        Weight(151), Arena(1180160), Arena(0), Weight(152), Arena(1966592),
+        Arena(2261504)
     ),
     columns!(
         Arena(1966592), Arena(0), Weight(153), Weight(154), Arena(295424),
         Arg::State(50), Arg::State(51), Arena(294912), Weight(155), Arena(590336),
-        Weight(156), Weight(157), Arena(885248), Arena(1671680), Weight(158), Arena(0)
+        Weight(156), Weight(157), Arena(885248), Arena(1671680), Weight(158), Arena(0),
+        Arena(2458624)
     ),
     columns!(
         Arena(0), Arena(294912), Weight(159), Weight(160), Arena(590336), Arg::State(52),
         Arg::State(53), Arena(589824), Weight(161), Arena(885248), Weight(162),
-        Weight(163), Arena(1180160), Arena(0), Weight(164), Arena(1966592)
+        Weight(163), Arena(1180160), Arena(0), Weight(164), Arena(1966592),
+        Arena(2261504)
     ),
     columns!(
         Arena(1966592), Arena(0), Weight(165), Weight(166), Arena(295424),
         Arg::State(54), Arg::State(55), Arena(294912), Weight(167), Arena(590336),
-        Weight(168), Weight(169), Arena(885248), Arena(1671680), Weight(170), Arena(0)
+        Weight(168), Weight(169), Arena(885248), Arena(1671680), Weight(170), Arena(0),
+        Arena(2458624)
     ),
     columns!(
         Arena(0), Arena(294912), Weight(171), Weight(172), Arena(590336), Arg::State(56),
         Arg::State(57), Arena(589824), Weight(173), Arena(885248), Weight(174),
-        Weight(175), Arena(1180160), Arena(0), Weight(176), Arena(1966592)
+        Weight(175), Arena(1180160), Arena(0), Weight(176), Arena(1966592),
+        Arena(2261504)
     ),
     columns!(
         Arena(1966592), Arena(0), Weight(177), Weight(178), Arena(295424),
         Arg::State(58), Arg::State(59), Arena(294912), Weight(179), Arena(590336),
-        Weight(180), Weight(181), Arena(885248), Arena(1671680), Weight(182), Arena(0)
+        Weight(180), Weight(181), Arena(885248), Arena(1671680), Weight(182), Arena(0),
+        Arena(2458624)
     ),
 ];
 
@@ -522,7 +543,7 @@ static BUCKET_PREFILL_1_ROWS: &[Dispatch] = &[
         "/model/layers.{l}/self_attn/Add [1, 9, 128, 64]"
     ),
     row!(
-        QKV_F16_M128_K576_H9_3_D64_C1024_RMS, [15, 4, 1], [Column(0), Column(3),
+        QKV_F16_M128_K576_H9_3_D64_C1024_RMS, [4, 15, 1], [Column(0), Column(3),
         Column(4), Column(5), Column(6), Step, Step, Step, Column(2), Weight(3),
         Weight(4), Column(1)], +, "/model/layers.{l}/self_attn/Add [1, 9, 128, 64]"
     ),
@@ -532,7 +553,7 @@ static BUCKET_PREFILL_1_ROWS: &[Dispatch] = &[
     ),
     row!(HALVES_M128_K576, [128, 1, 1], [Column(1), Column(7), Step], +, "/model/layers.{l}/Add [1, 128, 576]"),
     row!(
-        MATMUL_F16_M128_K576_N576_ADD, [9, 4, 1], [Column(1), Column(8), Column(9), Step,
+        MATMUL_F16_M128_K576_N576_ADD, [4, 9, 1], [Column(1), Column(8), Column(9), Step,
         Column(0), Column(7)], +, "/model/layers.{l}/Add [1, 128, 576]"
     ),
     row!(
@@ -540,14 +561,20 @@ static BUCKET_PREFILL_1_ROWS: &[Dispatch] = &[
         "/model/layers.{l}/mlp/Mul [1, 128, 1536]"
     ),
     row!(
-        GATED_MATMUL_F16_M128_K576_N1536_RMS_SILU, [48, 4, 1], [Column(9), Column(11),
+        GATED_MATMUL_F16_M128_K576_N1536_RMS_SILU, [2, 48, 1], [Column(9), Column(11),
         Column(12), Step, Column(10), Arena(0)], +,
         "/model/layers.{l}/mlp/Mul [1, 128, 1536]"
     ),
     row!(HALVES_M128_K1536, [128, 1, 1], [Column(12), Column(13), Step], +, "/model/layers.{l}/Add_1 [1, 128, 576]"),
     row!(
-        MATMUL_F16_M128_K1536_N576_ADD, [9, 4, 1], [Column(12), Column(14), Column(15),
-        Step, Column(9), Column(13)], +, "/model/layers.{l}/Add_1 [1, 128, 576]"
+        MATMUL_F16_M128_K1536_N576_ADD, [4, 9, 3], [Column(12), Column(14), Column(15),
+        Step, Column(9), Column(13), Column(16)], +,
+        "/model/layers.{l}/Add_1 [1, 128, 576]"
+    ),
+    row!(
+        MATMUL_F16_M128_K1536_N576_ADD_ADD_UP, [288, 1, 1], [Column(12), Column(14),
+        Column(15), Step, Column(9), Column(13), Column(16)], +,
+        "/model/layers.{l}/Add_1 [1, 128, 576]"
     ),
 ];
 

@@ -43,47 +43,50 @@ const TRANSPOSE_1X3X27X14X27X14_TO024135: u32 = 1;
 const PAD_CONSTANT_1X729X588_1X729X592_AT0X0X0: u32 = 2;
 const HALVES_M729_K592_TO608: u32 = 3;
 const MATMUL_F16_M729_K592_N1152_BIAS_ADD: u32 = 4;
-const HALVES_M729_K1152_LAYER: u32 = 5;
-const MATMUL_F16_M729_K1152_N3456_LAYER_BIAS: u32 = 6;
-const ATTENTION_F32_B1_M729_T729_H16_16_D72_PACKED_FULL: u32 = 7;
-const HALVES_M729_K1152: u32 = 8;
-const MATMUL_F16_M729_K1152_N1152_BIAS_ADD: u32 = 9;
-const MATMUL_F16_M729_K1152_N4304_LAYER_BIAS_GELUTANH: u32 = 10;
-const HALVES_M729_K4304_TO4352: u32 = 11;
-const MATMUL_F16_M729_K4304_N1152_BIAS_ADD: u32 = 12;
-const LAYER_NORM_F32_1X729X1152_AXIS2_1152_SHIFT: u32 = 13;
-const TRANSPOSE_9X3X9X3456_TO0213: u32 = 14;
-const HALVES_M81_K10368: u32 = 15;
-const MATMUL_F16_M81_K10368_N2048: u32 = 16;
-const KV_WRITE_F32_M81_H1_D2048_C324: u32 = 17;
-const GATHER_F16_M128_K2048_ROWS49280_PICTURES324: u32 = 18;
-const HALVES_M128_K2048_RMS: u32 = 19;
-const QKV_F16_M128_K2048_H32_32_D64_C512_RMS: u32 = 20;
-const ATTEND_F16_M128_H32_32_D64_C512: u32 = 21;
-const HALVES_M128_K2048: u32 = 22;
-const MATMUL_F16_M128_K2048_N2048_ADD: u32 = 23;
-const GATED_MATMUL_F16_M128_K2048_N8192_RMS_SILU: u32 = 24;
-const HALVES_M128_K8192: u32 = 25;
-const MATMUL_F16_M128_K8192_N2048_ADD: u32 = 26;
-const LAST_ROW_F32_M128_K2048: u32 = 27;
-const MATVEC_F16_M1_K2048_N49280_RMS: u32 = 28;
-const ARGMAX_F32_N49280: u32 = 29;
-const NEXT_TOKEN_N49280: u32 = 30;
-const DRAW_SCALE_N49280: u32 = 31;
-const DRAW_SEARCH_N49280: u32 = 32;
-const DRAW_SUM_N49280: u32 = 33;
-const DRAW_PICK_N49280: u32 = 34;
-const GATHER_F16_M1_K2048_ROWS49280_PICTURES324: u32 = 35;
-const QKV_F16_M1_K2048_H32_32_D64_C512_RMS: u32 = 36;
-const QKV_F16_M1_K2048_H32_32_D64_C512_RMS_BY2: u32 = 37;
-const ATTEND_F16_M1_H32_32_D64_C512: u32 = 38;
-const MATVEC_F16_M1_K2048_N2048_ADD: u32 = 39;
-const MATVEC_F16_M1_K2048_N2048_ADD_BY2: u32 = 40;
-const GATED_MATVEC_F16_M1_K2048_N8192_RMS_SILU: u32 = 41;
-const GATED_MATVEC_F16_M1_K2048_N8192_RMS_SILU_BY8: u32 = 42;
-const GATED_MATVEC_F16_M1_K2048_N8192_RMS_SILU_BY2: u32 = 43;
-const MATVEC_F16_M1_K8192_N2048_ADD: u32 = 44;
-const MATVEC_F16_M1_K8192_N2048_ADD_BY2: u32 = 45;
+const MATMUL_F16_M729_K592_N1152_BIAS_ADD_ADD_UP: u32 = 5;
+const HALVES_M729_K1152_LAYER: u32 = 6;
+const MATMUL_F16_M729_K1152_N3456_LAYER_BIAS: u32 = 7;
+const ATTENTION_F32_B1_M729_T729_H16_16_D72_PACKED_FULL: u32 = 8;
+const HALVES_M729_K1152: u32 = 9;
+const MATMUL_F16_M729_K1152_N1152_BIAS_ADD: u32 = 10;
+const MATMUL_F16_M729_K1152_N4304_LAYER_BIAS_GELUTANH: u32 = 11;
+const HALVES_M729_K4304_TO4352: u32 = 12;
+const MATMUL_F16_M729_K4304_N1152_BIAS_ADD: u32 = 13;
+const LAYER_NORM_F32_1X729X1152_AXIS2_1152_SHIFT: u32 = 14;
+const TRANSPOSE_9X3X9X3456_TO0213: u32 = 15;
+const HALVES_M81_K10368: u32 = 16;
+const MATMUL_F16_M81_K10368_N2048: u32 = 17;
+const MATMUL_F16_M81_K10368_N2048_ADD_UP: u32 = 18;
+const KV_WRITE_F32_M81_H1_D2048_C324: u32 = 19;
+const GATHER_F16_M128_K2048_ROWS49280_PICTURES324: u32 = 20;
+const HALVES_M128_K2048_RMS: u32 = 21;
+const QKV_F16_M128_K2048_H32_32_D64_C512_RMS: u32 = 22;
+const QKV_F16_M128_K2048_H32_32_D64_C512_RMS_ADD_UP: u32 = 23;
+const ATTEND_F16_M128_H32_32_D64_C512: u32 = 24;
+const HALVES_M128_K2048: u32 = 25;
+const MATMUL_F16_M128_K2048_N2048_ADD: u32 = 26;
+const GATED_MATMUL_F16_M128_K2048_N8192_RMS_SILU: u32 = 27;
+const HALVES_M128_K8192: u32 = 28;
+const MATMUL_F16_M128_K8192_N2048_ADD: u32 = 29;
+const MATMUL_F16_M128_K8192_N2048_ADD_ADD_UP: u32 = 30;
+const LAST_ROW_F32_M128_K2048: u32 = 31;
+const MATVEC_F16_M1_K2048_N49280_RMS: u32 = 32;
+const ARGMAX_F32_N49280: u32 = 33;
+const NEXT_TOKEN_N49280: u32 = 34;
+const DRAW_SCALE_N49280: u32 = 35;
+const DRAW_SEARCH_N49280: u32 = 36;
+const DRAW_SUM_N49280: u32 = 37;
+const DRAW_PICK_N49280: u32 = 38;
+const GATHER_F16_M1_K2048_ROWS49280_PICTURES324: u32 = 39;
+const QKV_F16_M1_K2048_H32_32_D64_C512_RMS: u32 = 40;
+const QKV_F16_M1_K2048_H32_32_D64_C512_RMS_BY2: u32 = 41;
+const ATTEND_F16_M1_H32_32_D64_C512: u32 = 42;
+const MATVEC_F16_M1_K2048_N2048_ADD: u32 = 43;
+const MATVEC_F16_M1_K2048_N2048_ADD_BY2: u32 = 44;
+const GATED_MATVEC_F16_M1_K2048_N8192_RMS_SILU: u32 = 45;
+const GATED_MATVEC_F16_M1_K2048_N8192_RMS_SILU_BY8: u32 = 46;
+const MATVEC_F16_M1_K8192_N2048_ADD: u32 = 47;
+const MATVEC_F16_M1_K8192_N2048_ADD_BY2: u32 = 48;
 
 static KERNELS: &[Kernel] = &[
     kernel!(
@@ -107,11 +110,18 @@ static KERNELS: &[Kernel] = &[
         "0", EPS = "0.0"], matrix[MATRIX = "1"]
     ),
     kernel!(
-        "matmul_f16_m729_k592_n1152_bias_add", "linear.comp", args 6, writes 4, [M =
+        "matmul_f16_m729_k592_n1152_bias_add", "linear.comp", args 7, writes 68, [M =
         "729", K = "592", N = "1152", WEIGHT_BITS = "16", ACT = "0", BIAS = "1", RESIDUAL
         = "1", LIVE = "0", THREAD_ROWS = "8", LOCAL = "64", NORM = "0", EPS = "0.0",
-        HALVES = "2"], matrix[MATRIX = "1", ROWS = "768", K_PADDED = "608", TILE_M =
-        "32", TILE_N = "64", TILE_K = "32", PARTS_M = "1", PARTS_N = "2", PARTS_K = "1"]
+        HALVES = "2", SPLITS = "3"], matrix[MATRIX = "1", ROWS = "768", K_PADDED = "608",
+        TILE_M = "128", TILE_N = "192", TILE_K = "32", PARTS_M = "2", PARTS_N = "4",
+        PARTS_K = "1", STAGES = "1"]
+    ),
+    kernel!(
+        "matmul_f16_m729_k592_n1152_bias_add_add_up", "linear.comp", args 7, writes 4, [M
+        = "729", K = "592", N = "1152", WEIGHT_BITS = "16", ACT = "0", BIAS = "1",
+        RESIDUAL = "1", LIVE = "0", THREAD_ROWS = "8", LOCAL = "64", NORM = "0", EPS =
+        "0.0", HALVES = "2", SPLITS = "3", ADD_UP = "1"], matrix[MATRIX = "1"]
     ),
     kernel!(
         "halves_m729_k1152_layer", "halves.comp", args 4, writes 2, [M = "729", K =
@@ -122,8 +132,9 @@ static KERNELS: &[Kernel] = &[
         "matmul_f16_m729_k1152_n3456_layer_bias", "linear.comp", args 7, writes 4, [M =
         "729", K = "1152", N = "3456", WEIGHT_BITS = "16", ACT = "0", BIAS = "1",
         RESIDUAL = "0", LIVE = "0", THREAD_ROWS = "8", LOCAL = "64", NORM = "2", EPS =
-        "1e-6", HALVES = "2"], matrix[MATRIX = "1", ROWS = "768", TILE_M = "128", TILE_N
-        = "192", TILE_K = "32", PARTS_M = "2", PARTS_N = "4", PARTS_K = "1"]
+        "1e-6", HALVES = "2", SPLITS = "1"], matrix[MATRIX = "1", ROWS = "768", TILE_M =
+        "128", TILE_N = "192", TILE_K = "32", PARTS_M = "2", PARTS_N = "4", PARTS_K =
+        "1", STAGES = "1"]
     ),
     kernel!(
         "attention_f32_b1_m729_t729_h16_16_d72_packed_full", "attention.comp", args 4,
@@ -145,15 +156,17 @@ static KERNELS: &[Kernel] = &[
         "matmul_f16_m729_k1152_n1152_bias_add", "linear.comp", args 6, writes 4, [M =
         "729", K = "1152", N = "1152", WEIGHT_BITS = "16", ACT = "0", BIAS = "1",
         RESIDUAL = "1", LIVE = "0", THREAD_ROWS = "8", LOCAL = "64", NORM = "0", EPS =
-        "0.0", HALVES = "2"], matrix[MATRIX = "1", ROWS = "768", TILE_M = "64", TILE_N =
-        "128", TILE_K = "64", PARTS_M = "2", PARTS_N = "2", PARTS_K = "2"]
+        "0.0", HALVES = "2", SPLITS = "1"], matrix[MATRIX = "1", ROWS = "768", TILE_M =
+        "64", TILE_N = "128", TILE_K = "64", PARTS_M = "2", PARTS_N = "2", PARTS_K = "2",
+        STAGES = "1"]
     ),
     kernel!(
         "matmul_f16_m729_k1152_n4304_layer_bias_gelutanh", "linear.comp", args 7, writes
         4, [M = "729", K = "1152", N = "4304", WEIGHT_BITS = "16", ACT = "17", BIAS =
         "1", RESIDUAL = "0", LIVE = "0", THREAD_ROWS = "8", LOCAL = "64", NORM = "2", EPS
-        = "1e-6", HALVES = "2"], matrix[MATRIX = "1", ROWS = "768", TILE_M = "64", TILE_N
-        = "128", TILE_K = "64", PARTS_M = "2", PARTS_N = "2", PARTS_K = "2"]
+        = "1e-6", HALVES = "2", SPLITS = "1"], matrix[MATRIX = "1", ROWS = "768", TILE_M
+        = "96", TILE_N = "128", TILE_K = "64", PARTS_M = "2", PARTS_N = "2", PARTS_K =
+        "2", STAGES = "1"]
     ),
     kernel!(
         "halves_m729_k4304_to4352", "halves.comp", args 2, writes 2, [M = "729", K =
@@ -164,9 +177,9 @@ static KERNELS: &[Kernel] = &[
         "matmul_f16_m729_k4304_n1152_bias_add", "linear.comp", args 6, writes 4, [M =
         "729", K = "4304", N = "1152", WEIGHT_BITS = "16", ACT = "0", BIAS = "1",
         RESIDUAL = "1", LIVE = "0", THREAD_ROWS = "8", LOCAL = "64", NORM = "0", EPS =
-        "0.0", HALVES = "2"], matrix[MATRIX = "1", ROWS = "768", K_PADDED = "4352",
-        TILE_M = "64", TILE_N = "128", TILE_K = "64", PARTS_M = "2", PARTS_N = "2",
-        PARTS_K = "2"]
+        "0.0", HALVES = "2", SPLITS = "1"], matrix[MATRIX = "1", ROWS = "768", K_PADDED =
+        "4352", TILE_M = "64", TILE_N = "128", TILE_K = "64", PARTS_M = "2", PARTS_N =
+        "2", PARTS_K = "2", STAGES = "1"]
     ),
     kernel!(
         "layer_norm_f32_1x729x1152_axis2_1152_shift", "norm.comp", args 4, writes 2,
@@ -181,15 +194,21 @@ static KERNELS: &[Kernel] = &[
     ),
     kernel!(
         "halves_m81_k10368", "halves.comp", args 2, writes 2, [M = "81", K = "10368",
-        ROWS = "128", HALVES = "2", LOCAL = "256", LIVE = "0", NORM = "0", EPS = "0.0"],
+        ROWS = "96", HALVES = "2", LOCAL = "256", LIVE = "0", NORM = "0", EPS = "0.0"],
         matrix[MATRIX = "1"]
     ),
     kernel!(
-        "matmul_f16_m81_k10368_n2048", "linear.comp", args 4, writes 4, [M = "81", K =
+        "matmul_f16_m81_k10368_n2048", "linear.comp", args 5, writes 20, [M = "81", K =
         "10368", N = "2048", WEIGHT_BITS = "16", ACT = "0", BIAS = "0", RESIDUAL = "0",
         LIVE = "0", THREAD_ROWS = "8", LOCAL = "64", NORM = "0", EPS = "0.0", HALVES =
-        "2"], matrix[MATRIX = "1", ROWS = "128", TILE_M = "32", TILE_N = "64", TILE_K =
-        "128", PARTS_M = "1", PARTS_N = "2", PARTS_K = "4"]
+        "2", SPLITS = "8"], matrix[MATRIX = "1", ROWS = "96", TILE_M = "96", TILE_N =
+        "128", TILE_K = "64", PARTS_M = "2", PARTS_N = "2", PARTS_K = "2", STAGES = "1"]
+    ),
+    kernel!(
+        "matmul_f16_m81_k10368_n2048_add_up", "linear.comp", args 5, writes 4, [M = "81",
+        K = "10368", N = "2048", WEIGHT_BITS = "16", ACT = "0", BIAS = "0", RESIDUAL =
+        "0", LIVE = "0", THREAD_ROWS = "8", LOCAL = "64", NORM = "0", EPS = "0.0", HALVES
+        = "2", SPLITS = "8", ADD_UP = "1"], matrix[MATRIX = "1"]
     ),
     kernel!(
         "kv_write_f32_m81_h1_d2048_c324", "kv_write.comp", args 4, writes 2, [M = "81",
@@ -207,13 +226,21 @@ static KERNELS: &[Kernel] = &[
         matrix[MATRIX = "1"]
     ),
     kernel!(
-        "qkv_f16_m128_k2048_h32_32_d64_c512_rms", "qkv.comp", args 12, writes 28, [M =
+        "qkv_f16_m128_k2048_h32_32_d64_c512_rms", "qkv.comp", args 13, writes 4124, [M =
         "128", K = "2048", HQ = "32", HKV = "32", D = "64", C = "512", WEIGHT_BITS =
         "16", KV_BITS = "16", BIAS = "0", ROTARY = "64", TABLE = "512", INTERLEAVED =
         "0", QUADS = "1", POS_WORD = "0", ROWS_WORD = "1", LIVE = "1", THREAD_ROWS = "8",
-        LOCAL = "64", NORM = "1", EPS = "1e-5", HALVES = "2"], matrix[MATRIX = "1", ROWS
-        = "128", TILE_M = "64", TILE_N = "128", TILE_K = "64", PARTS_M = "2", PARTS_N =
-        "2", PARTS_K = "2"]
+        LOCAL = "64", NORM = "1", EPS = "1e-5", HALVES = "2", SPLITS = "4"],
+        matrix[MATRIX = "1", ROWS = "128", TILE_M = "128", TILE_N = "192", TILE_K = "32",
+        PARTS_M = "2", PARTS_N = "4", PARTS_K = "1", STAGES = "1"]
+    ),
+    kernel!(
+        "qkv_f16_m128_k2048_h32_32_d64_c512_rms_add_up", "qkv.comp", args 13, writes 28,
+        [M = "128", K = "2048", HQ = "32", HKV = "32", D = "64", C = "512", WEIGHT_BITS =
+        "16", KV_BITS = "16", BIAS = "0", ROTARY = "64", TABLE = "512", INTERLEAVED =
+        "0", QUADS = "1", POS_WORD = "0", ROWS_WORD = "1", LIVE = "1", THREAD_ROWS = "8",
+        LOCAL = "64", NORM = "1", EPS = "1e-5", HALVES = "2", SPLITS = "4", ADD_UP =
+        "1"], matrix[MATRIX = "1"]
     ),
     kernel!(
         "attend_f16_m128_h32_32_d64_c512", "cached_attention.comp", args 6, writes 8, [M
@@ -230,15 +257,15 @@ static KERNELS: &[Kernel] = &[
         "matmul_f16_m128_k2048_n2048_add", "linear.comp", args 6, writes 4, [M = "128", K
         = "2048", N = "2048", WEIGHT_BITS = "16", ACT = "0", BIAS = "0", RESIDUAL = "1",
         LIVE = "1", THREAD_ROWS = "8", LOCAL = "64", NORM = "0", EPS = "0.0", HALVES =
-        "2"], matrix[MATRIX = "1", ROWS = "128", TILE_M = "32", TILE_N = "64", TILE_K =
-        "128", PARTS_M = "1", PARTS_N = "2", PARTS_K = "4"]
+        "2", SPLITS = "1"], matrix[MATRIX = "1", ROWS = "128", TILE_M = "32", TILE_N =
+        "64", TILE_K = "128", PARTS_M = "1", PARTS_N = "2", PARTS_K = "4", STAGES = "1"]
     ),
     kernel!(
         "gated_matmul_f16_m128_k2048_n8192_rms_silu", "gated_linear.comp", args 6, writes
         4, [M = "128", K = "2048", N = "8192", WEIGHT_BITS = "16", ACT = "15", LIVE =
-        "1", THREAD_ROWS = "8", LOCAL = "64", NORM = "1", EPS = "1e-5", HALVES = "2"],
-        matrix[MATRIX = "1", ROWS = "128", TILE_M = "128", TILE_N = "192", TILE_K = "32",
-        PARTS_M = "2", PARTS_N = "4", PARTS_K = "1"]
+        "1", THREAD_ROWS = "8", LOCAL = "64", NORM = "1", EPS = "1e-5", HALVES = "2",
+        SPLITS = "1"], matrix[MATRIX = "1", ROWS = "128", TILE_M = "64", TILE_N = "128",
+        TILE_K = "64", PARTS_M = "2", PARTS_N = "2", PARTS_K = "2", STAGES = "1"]
     ),
     kernel!(
         "halves_m128_k8192", "halves.comp", args 3, writes 2, [M = "128", K = "8192",
@@ -246,11 +273,17 @@ static KERNELS: &[Kernel] = &[
         matrix[MATRIX = "1"]
     ),
     kernel!(
-        "matmul_f16_m128_k8192_n2048_add", "linear.comp", args 6, writes 4, [M = "128", K
-        = "8192", N = "2048", WEIGHT_BITS = "16", ACT = "0", BIAS = "0", RESIDUAL = "1",
-        LIVE = "1", THREAD_ROWS = "8", LOCAL = "64", NORM = "0", EPS = "0.0", HALVES =
-        "2"], matrix[MATRIX = "1", ROWS = "128", TILE_M = "32", TILE_N = "64", TILE_K =
-        "128", PARTS_M = "1", PARTS_N = "2", PARTS_K = "4"]
+        "matmul_f16_m128_k8192_n2048_add", "linear.comp", args 7, writes 68, [M = "128",
+        K = "8192", N = "2048", WEIGHT_BITS = "16", ACT = "0", BIAS = "0", RESIDUAL =
+        "1", LIVE = "1", THREAD_ROWS = "8", LOCAL = "64", NORM = "0", EPS = "0.0", HALVES
+        = "2", SPLITS = "4"], matrix[MATRIX = "1", ROWS = "128", TILE_M = "64", TILE_N =
+        "128", TILE_K = "64", PARTS_M = "2", PARTS_N = "2", PARTS_K = "2", STAGES = "1"]
+    ),
+    kernel!(
+        "matmul_f16_m128_k8192_n2048_add_add_up", "linear.comp", args 7, writes 4, [M =
+        "128", K = "8192", N = "2048", WEIGHT_BITS = "16", ACT = "0", BIAS = "0",
+        RESIDUAL = "1", LIVE = "1", THREAD_ROWS = "8", LOCAL = "64", NORM = "0", EPS =
+        "0.0", HALVES = "2", SPLITS = "4", ADD_UP = "1"], matrix[MATRIX = "1"]
     ),
     kernel!("last_row_f32_m128_k2048", "last_row.comp", args 3, writes 4, [M = "128", K = "2048", ROWS_WORD = "1"]),
     kernel!(
@@ -328,12 +361,6 @@ static KERNELS: &[Kernel] = &[
         EPS = "1e-5", HALVES = "0"]
     ),
     kernel!(
-        "gated_matvec_f16_m1_k2048_n8192_rms_silu_by2", "gated_linear.comp", args 5,
-        writes 4, [M = "1", K = "2048", N = "8192", WEIGHT_BITS = "16", ACT = "15", LIVE
-        = "1", THREAD_ROWS = "0", LOCAL = "64", SLOTS = "64", UNITS = "2", NORM = "1",
-        EPS = "1e-5", HALVES = "0"]
-    ),
-    kernel!(
         "matvec_f16_m1_k8192_n2048_add", "linear.comp", args 5, writes 4, [M = "1", K =
         "8192", N = "2048", WEIGHT_BITS = "16", ACT = "0", BIAS = "0", RESIDUAL = "1",
         LIVE = "1", THREAD_ROWS = "0", LOCAL = "256", SLOTS = "256", UNITS = "1", NORM =
@@ -362,11 +389,6 @@ static VARIANTS: &[Variant] = &[
         of: GATED_MATVEC_F16_M1_K2048_N8192_RMS_SILU,
         by: GATED_MATVEC_F16_M1_K2048_N8192_RMS_SILU_BY8,
         grid: [512, 1, 1],
-    },
-    Variant {
-        of: GATED_MATVEC_F16_M1_K2048_N8192_RMS_SILU,
-        by: GATED_MATVEC_F16_M1_K2048_N8192_RMS_SILU_BY2,
-        grid: [2048, 1, 1],
     },
     Variant {
         of: MATVEC_F16_M1_K8192_N2048_ADD,
@@ -494,7 +516,7 @@ static BUCKETS: &[Bucket] = &[
     Bucket {
         name: Borrowed("prefill"),
         rows: 128,
-        arena_bytes: 12583936,
+        arena_bytes: 16778240,
         inputs: Borrowed(&[]),
         outputs: Borrowed(&[]),
         blocks: Borrowed(BUCKET_PREFILL),
@@ -546,8 +568,13 @@ static BUCKET_VISION_0_ROWS: &[Dispatch] = &[
         "/vision_model/embeddings/Add [1, 729, 1152]"
     ),
     row!(
-        MATMUL_F16_M729_K592_N1152_BIAS_ADD, [18, 23, 1], [Arena(3429376), Weight(0),
-        Arena(0), Weight(1), Weight(2), Arena(5155840)], +,
+        MATMUL_F16_M729_K592_N1152_BIAS_ADD, [6, 6, 3], [Arena(3429376), Weight(0),
+        Arena(0), Weight(1), Weight(2), Arena(5155840), Arena(8515072)], +,
+        "/vision_model/embeddings/Add [1, 729, 1152]"
+    ),
+    row!(
+        MATMUL_F16_M729_K592_N1152_BIAS_ADD_ADD_UP, [3281, 1, 1], [Arena(3429376),
+        Weight(0), Arena(0), Weight(1), Weight(2), Arena(5155840), Arena(8515072)], +,
         "/vision_model/embeddings/Add [1, 729, 1152]"
     ),
 ];
@@ -589,7 +616,7 @@ static BUCKET_VISION_1_ROWS: &[Dispatch] = &[
         "/vision_model/encoder/layers.{l}/self_attn/Transpose_4.qkv [1, 729, 3456]"
     ),
     row!(
-        MATMUL_F16_M729_K1152_N3456_LAYER_BIAS, [18, 6, 1], [Arena(0), Column(2),
+        MATMUL_F16_M729_K1152_N3456_LAYER_BIAS, [6, 18, 1], [Arena(0), Column(2),
         Arena(6901248), Column(0), Column(1), Column(3), Arena(3359232)], +,
         "/vision_model/encoder/layers.{l}/self_attn/Transpose_4.qkv [1, 729, 3456]"
     ),
@@ -603,7 +630,7 @@ static BUCKET_VISION_1_ROWS: &[Dispatch] = &[
         "/vision_model/encoder/layers.{l}/Add [1, 729, 1152]"
     ),
     row!(
-        MATMUL_F16_M729_K1152_N1152_BIAS_ADD, [9, 12, 1], [Arena(3359232), Column(4),
+        MATMUL_F16_M729_K1152_N1152_BIAS_ADD, [12, 9, 1], [Arena(3359232), Column(4),
         Arena(10260480), Column(5), Arena(0), Arena(6718464)], +,
         "/vision_model/encoder/layers.{l}/Add [1, 729, 1152]"
     ),
@@ -613,7 +640,7 @@ static BUCKET_VISION_1_ROWS: &[Dispatch] = &[
         "/vision_model/encoder/layers.{l}/mlp/activation_fn/Mul_5 [1, 729, 4304]"
     ),
     row!(
-        MATMUL_F16_M729_K1152_N4304_LAYER_BIAS_GELUTANH, [34, 12, 1], [Arena(10260480),
+        MATMUL_F16_M729_K1152_N4304_LAYER_BIAS_GELUTANH, [8, 34, 1], [Arena(10260480),
         Column(8), Arena(13619712), Column(6), Column(7), Column(9), Arena(0)], +,
         "/vision_model/encoder/layers.{l}/mlp/activation_fn/Mul_5 [1, 729, 4304]"
     ),
@@ -622,7 +649,7 @@ static BUCKET_VISION_1_ROWS: &[Dispatch] = &[
         "/vision_model/encoder/layers.{l}/Add_1 [1, 729, 1152]"
     ),
     row!(
-        MATMUL_F16_M729_K4304_N1152_BIAS_ADD, [9, 12, 1], [Arena(13619712), Column(10),
+        MATMUL_F16_M729_K4304_N1152_BIAS_ADD, [12, 9, 1], [Arena(13619712), Column(10),
         Arena(0), Column(11), Arena(10260480), Arena(26170368)], +,
         "/vision_model/encoder/layers.{l}/Add_1 [1, 729, 1152]"
     ),
@@ -644,8 +671,14 @@ static BUCKET_VISION_2_ROWS: &[Dispatch] = &[
         "/connector/modality_projection/proj/MatMul [1, 81, 2048]"
     ),
     row!(
-        MATMUL_F16_M81_K10368_N2048, [32, 3, 1], [Arena(0), Weight(329), Output(0),
-        Arena(3359232)], +, "/connector/modality_projection/proj/MatMul [1, 81, 2048]"
+        MATMUL_F16_M81_K10368_N2048, [1, 16, 8], [Arena(0), Weight(329), Output(0),
+        Arena(3359232), Arena(7341056)], +,
+        "/connector/modality_projection/proj/MatMul [1, 81, 2048]"
+    ),
+    row!(
+        MATMUL_F16_M81_K10368_N2048_ADD_UP, [648, 1, 1], [Arena(0), Weight(329),
+        Output(0), Arena(3359232), Arena(7341056)], +,
+        "/connector/modality_projection/proj/MatMul [1, 81, 2048]"
     ),
     row!(
         KV_WRITE_F32_M81_H1_D2048_C324, [2592, 1, 1], [Output(0), Arg::State(0), Step,
@@ -732,9 +765,15 @@ static BUCKET_PREFILL_1_ROWS: &[Dispatch] = &[
         +, "/model/layers.{l}/self_attn/Add [1, 32, 128, 64]"
     ),
     row!(
-        QKV_F16_M128_K2048_H32_32_D64_C512_RMS, [48, 2, 1], [Arena(0), Column(1),
+        QKV_F16_M128_K2048_H32_32_D64_C512_RMS, [1, 32, 4], [Arena(0), Column(1),
         Arena(2097664), Column(2), Column(3), Step, Step, Step, Column(0), Weight(334),
-        Weight(335), Arena(1048576)], +,
+        Weight(335), Arena(1048576), Arena(3146240)], +,
+        "/model/layers.{l}/self_attn/Add [1, 32, 128, 64]"
+    ),
+    row!(
+        QKV_F16_M128_K2048_H32_32_D64_C512_RMS_ADD_UP, [3072, 1, 1], [Arena(0),
+        Column(1), Arena(2097664), Column(2), Column(3), Step, Step, Step, Column(0),
+        Weight(334), Weight(335), Arena(1048576), Arena(3146240)], +,
         "/model/layers.{l}/self_attn/Add [1, 32, 128, 64]"
     ),
     row!(
@@ -747,7 +786,7 @@ static BUCKET_PREFILL_1_ROWS: &[Dispatch] = &[
         "/model/layers.{l}/Add [1, 128, 2048]"
     ),
     row!(
-        MATMUL_F16_M128_K2048_N2048_ADD, [32, 4, 1], [Arena(1048576), Column(4),
+        MATMUL_F16_M128_K2048_N2048_ADD, [4, 32, 1], [Arena(1048576), Column(4),
         Arena(3146240), Step, Arena(0), Arena(2097152)], +,
         "/model/layers.{l}/Add [1, 128, 2048]"
     ),
@@ -756,7 +795,7 @@ static BUCKET_PREFILL_1_ROWS: &[Dispatch] = &[
         +, "/model/layers.{l}/mlp/Mul [1, 128, 8192]"
     ),
     row!(
-        GATED_MATMUL_F16_M128_K2048_N8192_RMS_SILU, [86, 1, 1], [Arena(3146240),
+        GATED_MATMUL_F16_M128_K2048_N8192_RMS_SILU, [2, 128, 1], [Arena(3146240),
         Column(6), Arena(4194816), Step, Column(5), Arena(0)], +,
         "/model/layers.{l}/mlp/Mul [1, 128, 8192]"
     ),
@@ -765,8 +804,13 @@ static BUCKET_PREFILL_1_ROWS: &[Dispatch] = &[
         "/model/layers.{l}/Add_1 [1, 128, 2048]"
     ),
     row!(
-        MATMUL_F16_M128_K8192_N2048_ADD, [32, 4, 1], [Arena(4194816), Column(7),
-        Arena(0), Step, Arena(3146240), Arena(8389120)], +,
+        MATMUL_F16_M128_K8192_N2048_ADD, [2, 16, 4], [Arena(4194816), Column(7),
+        Arena(0), Step, Arena(3146240), Arena(8389120), Arena(12583936)], +,
+        "/model/layers.{l}/Add_1 [1, 128, 2048]"
+    ),
+    row!(
+        MATMUL_F16_M128_K8192_N2048_ADD_ADD_UP, [1024, 1, 1], [Arena(4194816), Column(7),
+        Arena(0), Step, Arena(3146240), Arena(8389120), Arena(12583936)], +,
         "/model/layers.{l}/Add_1 [1, 128, 2048]"
     ),
 ];

@@ -58,7 +58,6 @@ const GATED_MATVEC_F32_M1_K96_N256_RMS_SILU: u32 = 21;
 const GATED_MATVEC_F32_M1_K96_N256_RMS_SILU_BY8: u32 = 22;
 const MATVEC_F32_M1_K256_N96_ADD: u32 = 23;
 const MATVEC_F32_M1_K256_N96_ADD_BY4: u32 = 24;
-const MATVEC_F32_M1_K256_N96_ADD_BY1: u32 = 25;
 
 static KERNELS: &[Kernel] = &[
     kernel!(
@@ -183,12 +182,6 @@ static KERNELS: &[Kernel] = &[
         = "1", THREAD_ROWS = "0", LOCAL = "128", SLOTS = "32", UNITS = "4", NORM = "0",
         EPS = "0.0", HALVES = "0"]
     ),
-    kernel!(
-        "matvec_f32_m1_k256_n96_add_by1", "linear.comp", args 5, writes 4, [M = "1", K =
-        "256", N = "96", WEIGHT_BITS = "32", ACT = "0", BIAS = "0", RESIDUAL = "1", LIVE
-        = "1", THREAD_ROWS = "0", LOCAL = "32", SLOTS = "32", UNITS = "1", NORM = "0",
-        EPS = "0.0", HALVES = "0"]
-    ),
 ];
 
 static VARIANTS: &[Variant] = &[
@@ -216,11 +209,6 @@ static VARIANTS: &[Variant] = &[
         of: MATVEC_F32_M1_K256_N96_ADD,
         by: MATVEC_F32_M1_K256_N96_ADD_BY4,
         grid: [6, 1, 1],
-    },
-    Variant {
-        of: MATVEC_F32_M1_K256_N96_ADD,
-        by: MATVEC_F32_M1_K256_N96_ADD_BY1,
-        grid: [24, 1, 1],
     },
 ];
 

@@ -35,10 +35,7 @@ fn module(model: &str, kernel: &Kernel) -> TokenStream {
     let path = format!("generated/{model}/shaders/{}", kernel.source);
     let defines = kernel.defines.iter().map(|(k, v)| quote!((#k, #v)));
     let matrix = matrix_module(model, kernel);
-    quote! {
-        form! { #name, path: #path, define: [#(#defines),*] }
-        #matrix
-    }
+    quote!(form! { #name, path: #path, define: [#(#defines),*] #matrix })
 }
 
 /// The name of the module and the file of a kernel's matrix form.
@@ -52,7 +49,7 @@ fn matrix_module(model: &str, kernel: &Kernel) -> TokenStream {
     }
     let name = format_ident!("{}", matrix_name(kernel));
     let path = format!("generated/{model}/shaders/{name}.spv");
-    quote!(form! { #name, bytes: #path })
+    quote!(, matrix: #name, bytes: #path)
 }
 
 /// The sources of all kernels with what they include, and the modules of matrix forms.

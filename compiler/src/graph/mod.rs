@@ -127,6 +127,8 @@ pub struct Graph {
     pub outputs: Vec<Output>,
     /// Made by `kv_in_place`; state inputs and outputs are not in `inputs` and `outputs`.
     pub states: Vec<State>,
+    /// The export takes what its linear layers multiply in a type of at most 11 bits: so may kernels for many rows.
+    pub halves: bool,
 }
 
 impl Graph {

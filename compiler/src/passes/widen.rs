@@ -1,5 +1,5 @@
 //! One float type for what kernels compute. In: a graph with fp16 or bf16 values. Out: the same in f32, casts between float types
-//! gone. Promise: matrices and norm weights stay as narrow as they lie in the file. The device computes in f32 whatever the export
+//! gone. Promise: matrices and norm weights stay as narrow as they lie in the file; `Graph::halves` says what the linear layers took. The device computes in f32 whatever the export
 //! says, so eval of the widened graph differs from eval of the export by the export's own rounding.
 
 use super::Log;
@@ -43,6 +43,10 @@ pub fn inside(graph: &mut Graph, log: &mut Log) -> Result<()> {
 }
 
 fn widen(graph: &mut Graph, log: &mut Log, ports: &[ValueId]) -> Result<()> {
+    graph.halves = multiplies_halves(graph);
+    if graph.halves {
+        log.say("linear layers multiply activations of at most 11 bits, and so may kernels for many rows");
+    }
     let wide = constants(graph, ports);
     let mut values = 0;
     for (i, value) in graph.values.iter_mut().enumerate() {
@@ -72,6 +76,13 @@ fn widen(graph: &mut Graph, log: &mut Log, ports: &[ValueId]) -> Result<()> {
     )?;
     log.say(format!("{values} values and {wide} constants are f32 now, {casts} casts are gone"));
     Ok(())
+}
+
+/// True when the graph has linear layers and all of them take narrow activations.
+fn multiplies_halves(graph: &Graph) -> bool {
+    let mut layers = graph.nodes.iter().filter(|n| matches!(n.op, Op::Linear { .. })).filter_map(|n| n.input(0));
+    let narrow = |x: ValueId| is_narrow(graph.ty(x).dtype);
+    layers.next().is_some_and(narrow) && layers.all(narrow)
 }
 
 fn is_narrow(dtype: DType) -> bool {

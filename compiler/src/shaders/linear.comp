@@ -14,7 +14,7 @@
 #if !defined(BIAS) || !defined(RESIDUAL) || !defined(LIVE) || !defined(THREAD_ROWS) || !defined(LOCAL)
 #error "linear.comp: define BIAS RESIDUAL LIVE THREAD_ROWS LOCAL"
 #endif
-#ifdef MATRIX
+#if defined(MATRIX) && !defined(ADD_UP)
 layout(local_size_x = 32 * PARTS_M * PARTS_N * PARTS_K) in;
 #else
 layout(local_size_x = LOCAL) in;
@@ -28,7 +28,9 @@ struct Extras {
     bool live;
 };
 
-#ifdef MATRIX
+#if defined(ADD_UP)
+#include "lib/add_up.glsl"
+#elif defined(MATRIX)
 #include "lib/matmul_matrix.glsl"
 #elif THREAD_ROWS == 0
 #define PAIRS (N % 4 == 0)
@@ -58,8 +60,17 @@ layout(push_constant) uniform Args {
 #endif
 #if HALVES
     Uints halves;
+#if SPLITS > 1
+    Floats partials;
+#endif
 #endif
 } args;
+
+#if HALVES && SPLITS > 1
+#define PARTIALS args.partials
+#else
+#define PARTIALS args.x
+#endif
 
 #if NORM > 0
 #define SCALE args.scale
@@ -141,7 +152,15 @@ Extras unit_begin(uint unit) {
 void unit_end(uint unit, vec4 sums, Extras extras) {
     store(0u, unit, sums, extras);
 }
-#else
+#elif defined(MATRIX)
+Extras unit_begin(uint row, uint unit) {
+    return load_extras(row, unit);
+}
+
+void unit_end(uint row, uint unit, vec4 sums, Extras extras) {
+    store(row, unit, sums, extras);
+}
+#elif !defined(ADD_UP)
 void unit_store(uint row, uint unit, vec4 sums) {
     store(row, unit, sums, load_extras(row, unit));
 }
@@ -168,9 +187,11 @@ void main() {
     }
 #endif
     uint live = LIVE_ROWS;
-#ifdef MATRIX
-    matmul_matrix(args.halves, weights_at(args.w, K), ROWS, live, K, TOTAL);
-#else
+#if defined(MATRIX) && defined(ADD_UP)
+    add_up(PARTIALS, M, live, TOTAL);
+#elif defined(MATRIX)
+    matmul_matrix(args.halves, weights_at(args.w, K), PARTIALS, M, ROWS, live, K, TOTAL);
+#elif !defined(ADD_UP)
     matmul(args.x, weights_at(args.w, K), M, live, K, TOTAL, NORM, EPS, SCALE, SHIFT);
 #endif
 #endif

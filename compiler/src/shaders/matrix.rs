@@ -21,28 +21,25 @@ pub fn name_types(words: Vec<u32>) -> Result<Vec<u32>> {
         return bad(format!("SPIR-V of {} words", words.len()));
     };
     let mut out = header.to_vec();
-    // Bits, id, and whether it was added here.
+    // Bits, id, and whether the type stands in what is out.
     let mut floats: Vec<(u32, u32, bool)> = Vec::new();
+    let mut instructions = Vec::new();
     while let Some(&first) = rest.first() {
         let (length, op) = ((first >> 16) as usize, first & 0xffff);
         let Some((instruction, after)) = rest.split_at_checked(length.max(1)) else {
             return bad(format!("SPIR-V ends inside an instruction {op}"));
         };
         rest = after;
+        instructions.push((op, instruction));
+        if let (OP_TYPE_FLOAT, &[_, id, bits, ..]) = (op, instruction) {
+            floats.push((bits, id, false));
+        }
+    }
+    for (op, instruction) in instructions {
         match (op, instruction) {
-            (OP_TYPE_FLOAT, &[_, id, bits, ..]) => {
-                if floats.iter().any(|f| f.0 == bits && f.2) {
-                    return bad(format!("the float type of {bits} bits stands after a matrix type of it"));
-                }
-                floats.push((bits, id, false));
-                out.extend(instruction);
-            }
+            (OP_TYPE_FLOAT, &[_, _, bits, ..]) => name_float(bits, &mut floats, &mut out),
             (OP_TYPE_COOPERATIVE_MATRIX, &[first, id, bits, ref shape @ ..]) => {
-                if floats.iter().all(|f| f.0 != bits) {
-                    floats.push((bits, out[BOUND], true));
-                    out.extend([3 << 16 | OP_TYPE_FLOAT, out[BOUND], bits]);
-                    out[BOUND] += 1;
-                }
+                name_float(bits, &mut floats, &mut out);
                 let component = floats.iter().find(|f| f.0 == bits).map_or(0, |f| f.1);
                 out.extend([first, id, component]);
                 out.extend(shape);
@@ -51,6 +48,20 @@ pub fn name_types(words: Vec<u32>) -> Result<Vec<u32>> {
         }
     }
     Ok(out)
+}
+
+/// Puts a float type out, once, under the id that the module has for it or a new one.
+fn name_float(bits: u32, floats: &mut Vec<(u32, u32, bool)>, out: &mut Vec<u32>) {
+    let known = floats.iter().position(|f| f.0 == bits).unwrap_or_else(|| {
+        floats.push((bits, out[BOUND], false));
+        out[BOUND] += 1;
+        floats.len() - 1
+    });
+    let (_, id, named) = &mut floats[known];
+    if !*named {
+        *named = true;
+        out.extend([3 << 16 | OP_TYPE_FLOAT, *id, bits]);
+    }
 }
 
 #[cfg(test)]
@@ -85,9 +96,13 @@ mod tests {
     }
 
     #[test]
-    fn a_type_twice_and_a_cut_module_are_refused() {
+    fn a_float_type_moves_before_the_matrix_type_of_it() {
         let late = module(&[&[4456, 11, 16, 1, 2, 2, 3], &[22, 9, 16]]);
-        assert!(name_types(late).unwrap_err().to_string().contains("16 bits stands after"));
+        assert_eq!(name_types(late).unwrap(), module(&[&[22, 9, 16], &[4456, 11, 9, 1, 2, 2, 3]]));
+    }
+
+    #[test]
+    fn a_cut_module_is_refused() {
         let mut cut = module(&[&[22, 7, 32]]);
         cut.pop();
         assert!(name_types(cut).unwrap_err().to_string().contains("ends inside"));

@@ -22,7 +22,7 @@
 #if !defined(THREAD_ROWS) || !defined(LOCAL)
 #error "qkv.comp: define THREAD_ROWS LOCAL"
 #endif
-#ifdef MATRIX
+#if defined(MATRIX) && !defined(ADD_UP)
 layout(local_size_x = 32 * PARTS_M * PARTS_N * PARTS_K) in;
 #else
 layout(local_size_x = LOCAL) in;
@@ -49,7 +49,9 @@ struct Extras {
     bool live;
 };
 
-#ifdef MATRIX
+#if defined(ADD_UP)
+#include "lib/add_up.glsl"
+#elif defined(MATRIX)
 #include "lib/matmul_matrix.glsl"
 #elif THREAD_ROWS == 0
 #define PAIRS (QUADS == 1)
@@ -84,8 +86,17 @@ layout(push_constant) uniform Args {
 #endif
 #if HALVES
     Uints halves;
+#if SPLITS > 1
+    Floats partials;
+#endif
 #endif
 } args;
+
+#if HALVES && SPLITS > 1
+#define PARTIALS args.partials
+#else
+#define PARTIALS args.x
+#endif
 
 #if NORM > 0
 #define SCALE args.scale
@@ -102,6 +113,8 @@ const bool TURN_QUADS = QUADS != 0;
 const bool TURN_INTERLEAVED = INTERLEAVED != 0;
 const uint HEAD_UNITS = TURN_QUADS ? D / 4u : ROTARY / 2u + (D - ROTARY);
 const uint TOTAL = (HQ + 2u * HKV) * HEAD_UNITS;
+
+uint unit_row(uint unit, uint part);
 
 uint unit_pair(uint unit, uint which) {
     return unit_row(unit, 2u * which) / 2u;
@@ -189,7 +202,15 @@ Extras unit_begin(uint unit) {
 void unit_end(uint unit, vec4 sums, Extras extras) {
     store(0u, unit, sums, extras);
 }
-#else
+#elif defined(MATRIX)
+Extras unit_begin(uint row, uint unit) {
+    return load_extras(row, unit);
+}
+
+void unit_end(uint row, uint unit, vec4 sums, Extras extras) {
+    store(row, unit, sums, extras);
+}
+#elif !defined(ADD_UP)
 void unit_store(uint row, uint unit, vec4 sums) {
     store(row, unit, sums, load_extras(row, unit));
 }
@@ -216,9 +237,11 @@ void main() {
     }
 #endif
     uint live = LIVE_ROWS;
-#ifdef MATRIX
-    matmul_matrix(args.halves, weights_at(args.w, K), ROWS, live, K, TOTAL);
-#else
+#if defined(MATRIX) && defined(ADD_UP)
+    add_up(PARTIALS, M, live, TOTAL);
+#elif defined(MATRIX)
+    matmul_matrix(args.halves, weights_at(args.w, K), PARTIALS, M, ROWS, live, K, TOTAL);
+#elif !defined(ADD_UP)
     matmul(args.x, weights_at(args.w, K), M, live, K, TOTAL, NORM, EPS, SCALE, SHIFT);
 #endif
 #endif

@@ -123,7 +123,7 @@ fn variants_of_a_kernel_give_the_same_bits() {
             }
         }
     }
-    assert!(seen >= 8, "{seen} variants");
+    assert!(seen >= 4, "{seen} variants");
 }
 
 #[test]

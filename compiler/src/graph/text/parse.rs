@@ -53,6 +53,10 @@ impl Lines {
         let mut c = Cursor { tokens: tokens(code)?, at: 0 };
         let Some(first) = c.peek().map(str::to_string) else { return Ok(()) };
         match first.as_str() {
+            "halves" => {
+                c.at += 1;
+                self.graph.halves = true;
+            }
             "input" | "state" => self.input(&mut c, note)?,
             "const" => self.constant(&mut c, note)?,
             "output" => {

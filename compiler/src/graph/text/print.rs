@@ -12,6 +12,9 @@ pub fn print(graph: &Graph) -> String {
     let names = identifiers(graph, &order);
     let id = |v: ValueId| names.get(&v).map_or("_", String::as_str);
     let mut lines = vec![(format!("graph {}", quoted(&graph.name)), None)];
+    if graph.halves {
+        lines.push(("halves".into(), None));
+    }
     for &v in &graph.inputs {
         lines.push((format!("input %{}: {}", id(v), graph.ty(v)), note(graph, v, id(v))));
     }

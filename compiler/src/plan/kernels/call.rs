@@ -1,6 +1,7 @@
 //! Puts a `Call` together. In: operands, defines and a grid, in the order a shader's contract lists them. Out: the call.
 //! Promise: the argument order is the push-constant order, and `writes` has a bit for each written argument.
 
+use super::matrix::Form;
 use crate::error::{Error, Result};
 use crate::graph::quant::{Quant, Zero};
 use crate::graph::{DType, Graph, Node, ValueId, step_word};
@@ -18,6 +19,8 @@ pub(super) struct Cx<'a> {
     pub graph: &'a Graph,
     pub node: &'a Node,
     pub storage: Storage,
+    /// The form of products of many rows, where it is not the plan's own choice.
+    pub form: Option<Form>,
 }
 
 impl<'a> Cx<'a> {
@@ -173,6 +176,7 @@ pub(super) fn groups(threads: usize, local: usize) -> [u32; 3] {
 }
 
 /// A call in the making.
+#[derive(Clone)]
 pub(super) struct Builder {
     name: String,
     source: &'static str,
@@ -199,6 +203,12 @@ impl Builder {
     /// The name, where what it says is known late.
     pub fn named(mut self, name: String) -> Builder {
         self.name = name;
+        self
+    }
+
+    /// The same under a longer name.
+    pub fn suffixed(mut self, more: &str) -> Builder {
+        self.name.push_str(more);
         self
     }
 

@@ -3,7 +3,7 @@
 
 use super::call::{Builder, Cx, Rows, float, groups};
 use super::decoder::{kv_quantise, wide_enough};
-use super::matrix::{self, Tile};
+use super::matrix::{self, Form};
 use super::unary;
 use crate::error::Result;
 use crate::graph::operands::{self, Operands};
@@ -107,8 +107,8 @@ impl Split {
         Split { local: groups * slots, slots, units: groups * depth, walk: 0 }
     }
 
-    /// Twice and half as many units a workgroup, shared among threads in the same way, where that suits a device.
-    fn others(&self, chunk: usize) -> Vec<Split> {
+    /// Twice, or else half, as many units a workgroup, shared among threads in the same way, where that suits a device.
+    fn other(&self, chunk: usize) -> Option<Split> {
         let by = |twice: usize| {
             let (local, units) = (self.local * twice / 2, self.units * twice / 2);
             Split { local, units, ..*self }
@@ -117,7 +117,7 @@ impl Split {
         let fits = |s: &Split| (MIN_LOCAL..=MAX_LOCAL).contains(&s.local) && s.shared_bytes(chunk) <= SHARED_BYTES;
         let both = if self.local.is_multiple_of(2) && self.units.is_multiple_of(2) { vec![4, 1] } else { vec![4] };
         let same = |s: &Split| chunk == 8 || (self.fills_once(chunk) && s.fills_once(chunk));
-        both.into_iter().map(by).filter(|s| whole(s) && fits(s) && same(s)).collect()
+        both.into_iter().map(by).find(|s| whole(s) && fits(s) && same(s))
     }
 
     /// Whether the threads of a workgroup prepare a tile of x at one go. Then which of its columns share a step does not depend on how
@@ -144,12 +144,13 @@ impl Split {
         let groups = units.div_ceil(PROCESSORS).clamp(WALK_GROUPS, 10);
         let far =
             split(WALK_LOCAL / groups, groups, 2).filter(|s| k >= VERY_LONG && s.shared_bytes(chunk) <= SHARED_BYTES);
-        far.or_else(|| match units {
-            ..WALK_UNITS_FEW if k < LONG => split(WALKERS, units.div_ceil(WALK_FEW), 1),
-            ..MANY_LONG_UNITS => split(WALKERS, WALK_GROUPS, 1),
-            ..HUGE_UNITS => split(WALKERS_MANY, WALK_GROUPS, 1),
-            _ => split(WALKERS_MANY, WALK_GROUPS_HUGE, 1),
-        })
+        let (best, groups) = match units {
+            _ if units < WALK_UNITS_FEW && k < LONG => (WALKERS, units.div_ceil(WALK_FEW)),
+            _ if units < MANY_LONG_UNITS => (WALKERS, WALK_GROUPS),
+            _ if units < HUGE_UNITS => (WALKERS_MANY, WALK_GROUPS),
+            _ => (WALKERS_MANY, WALK_GROUPS_HUGE),
+        };
+        far.or_else(|| split(best, groups, 1))
     }
 
     /// What the form of lib/matvec.glsl takes of shared memory, the norm's part included.
@@ -179,11 +180,11 @@ struct Shape {
     thread_rows: usize,
     split: Split,
     /// Where the product has a form for matrix units.
-    tile: Option<Tile>,
+    form: Option<Form>,
 }
 
 impl Shape {
-    fn new((m, k): (usize, usize), units: usize, weights: &Rows) -> Shape {
+    fn new(cx: &Cx, (m, k): (usize, usize), units: usize, weights: &Rows) -> Shape {
         let thread_rows = match m {
             1 => 0,
             2..=8 => 1,
@@ -191,9 +192,11 @@ impl Shape {
             17..=32 => 4,
             _ => 8,
         };
-        let tile = if weights.layout != Layout::F32 { Tile::new(m, units, k) } else { None };
+        let halves = if cx.graph.halves { 1 } else { 2 };
+        let form = if weights.layout != Layout::F32 { Form::new(m, units, k, halves) } else { None };
+        let form = form.map(|f| cx.form.unwrap_or(f));
         let chunk = weights.chunk();
-        Shape { m, k, units, chunk, thread_rows, split: Split::new(units, k, chunk), tile }
+        Shape { m, k, units, chunk, thread_rows, split: Split::new(units, k, chunk), form }
     }
 
     fn define(&self, b: Builder) -> Builder {
@@ -207,14 +210,19 @@ impl Shape {
 
     /// The calls of a product whose other arguments are complete.
     fn calls(&self, cx: &Cx, b: Builder, folded: Option<Norm>, o: &Operands) -> Result<Vec<Call>> {
-        let Some(tile) = self.tile else {
+        let Some(form) = self.form else {
             let call = b.define("HALVES", 0).build(cx, self.grid())?;
             let variants = self.variants(&call.kernel, folded.is_some());
             return Ok(vec![Call { variants, ..call }]);
         };
-        let halves = matrix::halves(cx, &tile, (self.m, self.k), folded, (o, live(cx, self.m)))?;
-        let product = tile.define(b, self.m, self.k).build(cx, tile.grid(self.m, self.units))?;
-        Ok(vec![halves, product])
+        let halves = matrix::halves(cx, &form, (self.m, self.k), folded, (o, live(cx, self.m)))?;
+        let b = if form.halves == 1 { b.suffixed("_half") } else { b };
+        let product = form.define(b.clone(), self.m, self.k, self.units).build(cx, form.grid(self.m, self.units))?;
+        if form.splits == 1 {
+            return Ok(vec![halves, product]);
+        }
+        let add = form.add_up(b.suffixed("_add_up"), self.m, self.k).read(form.partials(self.m, self.units));
+        Ok(vec![halves, product, add.build(cx, groups(self.m * self.units, TILE_LOCAL))?])
     }
 
     fn grid(&self) -> [u32; 3] {
@@ -241,7 +249,7 @@ impl Shape {
             kernel.name = format!("{}_by{}", kernel.name, split.units).into();
             (kernel, groups(self.units, split.units))
         };
-        self.split.others(self.chunk).into_iter().map(of).collect()
+        self.split.other(self.chunk).into_iter().map(of).collect()
     }
 
     fn family(&self) -> &'static str {
@@ -305,7 +313,7 @@ pub(super) fn linear(cx: &Cx) -> Result<Vec<Call>> {
     let (m, k) = rows(cx)?;
     let n = cx.out_shape().last().copied().unwrap_or(1);
     let w = cx.weights(&[1], !nk)?;
-    let shape = Shape::new((m, k), n.div_ceil(4), &w);
+    let shape = Shape::new(cx, (m, k), n.div_ceil(4), &w);
     let name = format!(
         "{}_{}_m{m}_k{k}_n{n}{}{}{}{}",
         shape.family(),
@@ -343,7 +351,7 @@ pub(super) fn gated(cx: &Cx) -> Result<Vec<Call>> {
     let (m, k) = rows(cx)?;
     let n = cx.out_shape().last().copied().unwrap_or(1);
     let w = cx.weights(&[1, 2], !nk)?;
-    let shape = Shape::new((m, k), n.div_ceil(2), &w);
+    let shape = Shape::new(cx, (m, k), n.div_ceil(2), &w);
     let (family, stored) = (shape.family(), w.name());
     let name = format!("gated_{family}_{stored}_m{m}_k{k}_n{n}{}{}", norm_name(folded), act_name(Some(act)));
     let b = Builder::new("gated_linear.comp", name)
@@ -390,7 +398,7 @@ pub(super) fn qkv(cx: &Cx) -> Result<Vec<Call>> {
     let context = cx.shape(4)?[2];
     let table = o.tables.map_or(Ok(1), |i| cx.shape(i).map(|s| s[0]))?;
     let w = cx.weights(&[1, 2, 3], !nk)?;
-    let shape = Shape::new((m, k), (q + 2 * kv) * turn.units, &w);
+    let shape = Shape::new(cx, (m, k), (q + 2 * kv) * turn.units, &w);
     let name = format!("qkv_{}_m{m}_k{k}_h{q}_{kv}_d{dim}_c{context}{}", w.name(), norm_name(folded));
     let ((pos, pos_word), (rows, rows_word)) = (cx.word(6)?, cx.word(7)?);
     // An int8 cache takes whole rows, so they go to scratch first.
@@ -477,9 +485,9 @@ mod tests {
                 assert_eq!(s.units * split.local, split.units * s.local, "threads work on as many units at once");
                 s.units
             };
-            (split.units, split.others(chunk).into_iter().map(of).collect::<Vec<_>>())
+            (split.units, split.other(chunk).into_iter().map(of).collect::<Vec<_>>())
         };
-        assert_eq!(others(2432, 896, 8), (4, vec![8, 2]));
+        assert_eq!(others(2432, 896, 8), (4, vec![8]));
         assert_eq!(others(224, 896, 8), (1, vec![2]));
         assert_eq!(others(224, 4864, 8), (1, vec![]), "608 threads are too many");
     }

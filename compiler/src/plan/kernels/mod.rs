@@ -27,12 +27,18 @@ use crate::error::{Error, Result};
 use crate::graph::{DType, Graph, Node, Op};
 use call::Cx;
 pub(super) use call::MAX_GROUPS;
+pub use matrix::{Form, Tile};
 pub use policy::{begin_held, drawn, goes_on, keep_held, step_word};
 pub use sample::{sample, take_token};
 
 /// The calls that compute `node`. Empty: the output is input 0 under another shape, in the same memory.
 pub fn select(graph: &Graph, node: &Node, storage: impl Into<Storage>) -> Result<Vec<Call>> {
-    let cx = Cx { graph, node, storage: storage.into() };
+    select_in(graph, node, storage, None)
+}
+
+/// The same, but that products of many rows that matrix units may serve take the form that is given.
+pub fn select_in(graph: &Graph, node: &Node, storage: impl Into<Storage>, form: Option<Form>) -> Result<Vec<Call>> {
+    let cx = Cx { graph, node, storage: storage.into(), form };
     known_types(&cx)?;
     if node.outputs.iter().all(|&v| graph.ty(v).elements() == 0) {
         return Ok(Vec::new());

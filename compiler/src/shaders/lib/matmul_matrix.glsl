@@ -1,7 +1,9 @@
 // A tile of activations times weight rows on matrix units, by one workgroup. In: rows of halves (lib/halves.glsl), weights [n][k].
-// Out: unit_store(row, unit, sums), as lib/matmul.glsl. Only the matrix forms of kernels include this.
-// Define before this: HALVES; WEIGHT_BITS; TILE_M rows by TILE_N columns (four to a unit) by steps of TILE_K; the tile is cut into
-// PARTS_M x PARTS_N parts of the output and PARTS_K parts of each step, a subgroup of 32 each.
+// Out: for each row and unit, unit_begin and then unit_end(row, unit, sums, extras), as lib/matmul.glsl's unit_store; with SPLITS, sums of a part of k, which
+// add_up of the next dispatch takes. Only the matrix forms of kernels include this.
+// Define before this: HALVES; WEIGHT_BITS; TILE_M rows by TILE_N columns (four to a unit) by steps of TILE_K, of which STAGES (1 or 2) lie in
+// shared memory at once; the tile is cut into PARTS_M x PARTS_N parts of the output and PARTS_K parts of each step, a subgroup of 32 each;
+// SPLITS workgroups share the steps. Grid: tiles of rows, tiles of columns, SPLITS: rows first, so that weights are read from memory once.
 // Promise: sums in a fixed order, f32; quantised weights are decoded to halves; at most 48 KiB of shared memory (the plan sees to it). k, or K_PADDED where that
 // is defined, is a multiple of TILE_K; the halves have rows up to the next multiple of TILE_M, of that many columns.
 #ifndef MATMUL_MATRIX_GLSL
@@ -9,9 +11,12 @@
 #include "halves.glsl"
 #include "matrix.glsl"
 #include "memory.glsl"
-#include "weights.glsl"
+#include "weight_halves.glsl"
 #if !defined(TILE_M) || !defined(TILE_N) || !defined(TILE_K) || !defined(PARTS_M) || !defined(PARTS_N) || !defined(PARTS_K)
 #error "define TILE_M TILE_N TILE_K PARTS_M PARTS_N PARTS_K"
+#endif
+#if !defined(STAGES) || !defined(SPLITS)
+#error "define STAGES SPLITS"
 #endif
 
 // Columns of the halves; those past the weights' are zeros.
@@ -20,92 +25,32 @@
 #endif
 
 uint unit_row(uint unit, uint part);
-void unit_store(uint row, uint unit, vec4 sums);
+Extras unit_begin(uint row, uint unit);
+void unit_end(uint row, uint unit, vec4 sums, Extras extras);
 
 const uint SUBGROUPS = PARTS_M * PARTS_N * PARTS_K;
 const uint THREADS = 32u * SUBGROUPS;
 // Rows of a tile in groups of eight halves, one more than they need so that eight rows lie in different banks.
 const uint CHUNKS = TILE_K / 8u;
 const uint STRIDE = CHUNKS + 1u;
-const uint X_LOADS = HALVES * TILE_M * CHUNKS / THREADS;
-const uint W_LOADS = TILE_N * CHUNKS / THREADS;
+const uint X_ITEMS = HALVES * TILE_M * CHUNKS;
+const uint X_LOADS = (X_ITEMS + THREADS - 1u) / THREADS;
+const uint W_ITEMS = TILE_N * CHUNKS / FETCH_CHUNKS;
+const uint W_LOADS = (W_ITEMS + THREADS - 1u) / THREADS;
+const uint STEPS = K_PADDED / TILE_K;
 // Matrices of a subgroup.
 const uint DOWN = TILE_M / (16u * PARTS_M);
 const uint ACROSS = TILE_N / (16u * PARTS_N);
 const uint DEEP = TILE_K / (16u * PARTS_K);
-const uint SUMS_STRIDE = 20u;
+// What a step takes of shared memory, and a subgroup for the sums of 16 of its rows, once the steps are over.
+const uint STAGE = (HALVES * TILE_M + TILE_N) * STRIDE;
+const uint TILE_W = HALVES * TILE_M * STRIDE;
+const uint SUM_ROW = 4u * ACROSS + 1u;
+const uint OWN = 16u * SUM_ROW;
+// Sums that a lane ends at a time, so that what they need comes together.
+const uint BATCH = 4u;
 
-shared uvec4 tile_x[HALVES * TILE_M * STRIDE];
-shared uvec4 tile_w[TILE_N * STRIDE];
-shared float tile_sums[SUBGROUPS * 16u * SUMS_STRIDE];
-
-#if WEIGHT_BITS == 16
-
-// Eight weights, from 8i on, as memory has them, and as halves. The two are apart so that loads may be under way meanwhile.
-uvec4 fetch_weights(Weights w, uint i) {
-    return UVec4s(w.at).v[i];
-}
-
-uvec4 weight_halves(uvec4 fetched, uint i) {
-    return fetched;
-}
-
-#else
-
-// x (and y): codes, z: the word that holds the group's scale, w: the one that holds its zero point or minimum.
-uvec4 fetch_weights(Weights w, uint i) {
-    uint group = i / (GROUP / 8u);
-    uvec4 fetched = uvec4(0u);
-#if WEIGHT_BITS == 4
-    fetched.x = w.at.v[i];
-#else
-    fetched.xy = UVec2s(w.at).v[i];
-#endif
-    const uint numbers = SCALE_BITS == 32 ? 0u : 1u;
-    fetched.z = w.at.v[w.scales + (group >> numbers)];
-#if ZERO == 1
-    fetched.w = w.at.v[w.zeros + (group >> 2)];
-#elif ZERO >= 2
-    fetched.w = w.at.v[w.zeros + (group >> numbers)];
-#endif
-    return fetched;
-}
-
-// The number of a group in the word that holds it.
-float fetched_number(uint word, uint group) {
-#if SCALE_BITS == 32
-    return uintBitsToFloat(word);
-#else
-    vec2 pair = unpackHalf2x16(word);
-    return (group & 1u) == 0u ? pair.x : pair.y;
-#endif
-}
-
-uvec4 weight_halves(uvec4 fetched, uint i) {
-    uint group = i / (GROUP / 8u);
-    float scale = fetched_number(fetched.z, group);
-#if ZERO == 0
-    float base = -scale * float(1u << (WEIGHT_BITS - 1));
-#elif ZERO == 1
-    float base = -scale * float((fetched.w >> (8u * (group & 3u))) & 0xffu);
-#elif ZERO == 2
-    float base = fetched_number(fetched.w, group);
-#else
-    float base = -scale * fetched_number(fetched.w, group);
-#endif
-#if WEIGHT_BITS == 4
-    uvec4 first = (uvec4(fetched.x) >> uvec4(0u, 16u, 4u, 20u)) & 15u;
-    uvec4 next = (uvec4(fetched.x) >> uvec4(8u, 24u, 12u, 28u)) & 15u;
-#else
-    uvec4 first = (uvec4(fetched.x) >> uvec4(0u, 8u, 16u, 24u)) & 255u;
-    uvec4 next = (uvec4(fetched.y) >> uvec4(0u, 8u, 16u, 24u)) & 255u;
-#endif
-    vec4 lo = vec4(first) * scale + base;
-    vec4 hi = vec4(next) * scale + base;
-    return uvec4(pack_halves(lo.xy), pack_halves(lo.zw), pack_halves(hi.xy), pack_halves(hi.zw));
-}
-
-#endif
+shared uvec4 tile[max(STAGES * STAGE, SUBGROUPS * OWN)];
 
 #if SALIENT > 0
 
@@ -137,12 +82,20 @@ void sums_barrier() {
 #endif
 }
 
-void matmul_matrix(Uints x, Weights w, const uint rows, uint live, const uint k, const uint units) {
-    uint row0 = gl_WorkGroupID.y * TILE_M;
-    uint unit0 = gl_WorkGroupID.x * (TILE_N / 4u);
+// Element of the partial sums' vectors.
+uint partial_at(uint split, uint row, uint unit, const uint m, const uint units) {
+    return (split * m + row) * units + unit;
+}
+
+void matmul_matrix(Uints x, Weights w, Floats partials, const uint m, const uint rows, uint live, const uint k, const uint units) {
+    uint row0 = gl_WorkGroupID.x * TILE_M;
+    uint unit0 = gl_WorkGroupID.y * (TILE_N / 4u);
+    uint split = gl_WorkGroupID.z;
     if (row0 >= live) {
         return;
     }
+    uint first = STEPS * split / SPLITS;
+    uint last = STEPS * (split + 1u) / SPLITS;
     uint part_m = gl_SubgroupID % PARTS_M;
     uint part_n = gl_SubgroupID / PARTS_M % PARTS_N;
     uint part_k = gl_SubgroupID / (PARTS_M * PARTS_N);
@@ -151,79 +104,125 @@ void matmul_matrix(Uints x, Weights w, const uint rows, uint live, const uint k,
     uint x_at[X_LOADS];
     uint w_at[W_LOADS];
     uvec4 next_x[X_LOADS];
-    uvec4 next_w[W_LOADS];
+    Fetched next_w[W_LOADS];
     [[unroll]] for (uint i = 0u; i < X_LOADS; i++) {
-        uint r = (i * THREADS + thread) / CHUNKS;
-        x_at[i] = ((row0 + r % TILE_M) * HALVES + r / TILE_M) * (K_PADDED / 8u) + thread % CHUNKS;
-        next_x[i] = UVec4s(x).v[x_at[i]];
+        uint item = min(i * THREADS + thread, X_ITEMS - 1u);
+        uint r = item / CHUNKS;
+        x_at[i] = ((row0 + r % TILE_M) * HALVES + r / TILE_M) * (K_PADDED / 8u) + item % CHUNKS;
+        next_x[i] = UVec4s(x).v[x_at[i] + first * CHUNKS];
     }
     [[unroll]] for (uint i = 0u; i < W_LOADS; i++) {
-        uint column = (i * THREADS + thread) / CHUNKS;
-        w_at[i] = unit_row(min(unit0 + column / 4u, units - 1u), column % 4u) * (k / 8u) + thread % CHUNKS;
-        next_w[i] = fetch_weights(w, w_at[i]);
+        uint item = min(i * THREADS + thread, W_ITEMS - 1u);
+        uint column = item / (CHUNKS / FETCH_CHUNKS);
+        uint part = item % (CHUNKS / FETCH_CHUNKS) * FETCH_CHUNKS;
+        w_at[i] = unit_row(min(unit0 + column / 4u, units - 1u), column % 4u) * (k / 8u) + part;
+        next_w[i] = fetch_nothing();
+        if (K_PADDED == k || first * CHUNKS + part < k / 8u) {
+            next_w[i] = fetch_weights(w, w_at[i] + first * CHUNKS);
+        }
     }
     MatrixC sums[DOWN * ACROSS];
     [[unroll]] for (uint i = 0u; i < DOWN * ACROSS; i++) {
         sums[i] = filled_c(0.0);
     }
-    for (uint k0 = 0u; k0 < K_PADDED; k0 += TILE_K) {
-        barrier();
+    for (uint step = first; step < last; step++) {
+        uint stage = STAGES == 1 ? 0u : step % 2u * STAGE;
+        if (STAGES == 1) {
+            barrier();
+        }
         [[unroll]] for (uint i = 0u; i < X_LOADS; i++) {
-            tile_x[(i * THREADS + thread) / CHUNKS * STRIDE + thread % CHUNKS] = next_x[i];
+            uint item = i * THREADS + thread;
+            if (X_ITEMS % THREADS == 0u || item < X_ITEMS) {
+                tile[stage + item / CHUNKS * STRIDE + item % CHUNKS] = next_x[i];
+            }
         }
         [[unroll]] for (uint i = 0u; i < W_LOADS; i++) {
-            tile_w[(i * THREADS + thread) / CHUNKS * STRIDE + thread % CHUNKS] = weight_halves(next_w[i], w_at[i] + k0 / 8u);
+            uint item = i * THREADS + thread;
+            if (W_ITEMS % THREADS == 0u || item < W_ITEMS) {
+                uint to = stage + TILE_W + item / (CHUNKS / FETCH_CHUNKS) * STRIDE + item % (CHUNKS / FETCH_CHUNKS) * FETCH_CHUNKS;
+                [[unroll]] for (uint c = 0u; c < FETCH_CHUNKS; c++) {
+                    tile[to + c] = weight_halves(next_w[i], w_at[i] + step * CHUNKS, c);
+                }
+            }
         }
         barrier();
         // The next step's loads are under way while this one is multiplied.
-        if (k0 + TILE_K < K_PADDED) {
-            uint ahead = (k0 + TILE_K) / 8u;
+        if (step + 1u < last) {
+            uint ahead = (step + 1u) * CHUNKS;
             [[unroll]] for (uint i = 0u; i < X_LOADS; i++) {
                 next_x[i] = UVec4s(x).v[x_at[i] + ahead];
             }
             [[unroll]] for (uint i = 0u; i < W_LOADS; i++) {
-                next_w[i] = uvec4(0u);
-                if (K_PADDED == k || ahead + thread % CHUNKS < k / 8u) {
+                uint part = min(i * THREADS + thread, W_ITEMS - 1u) % (CHUNKS / FETCH_CHUNKS) * FETCH_CHUNKS;
+                if (K_PADDED == k || ahead + part < k / 8u) {
                     next_w[i] = fetch_weights(w, w_at[i] + ahead);
+                } else {
+                    next_w[i] = fetch_nothing();
                 }
             }
         }
         [[unroll]] for (uint d = 0u; d < DEEP; d++) {
-            uint chunk = 2u * (part_k * DEEP + d);
+            uint chunk = stage + 2u * (part_k * DEEP + d);
             MatrixB b[ACROSS];
             [[unroll]] for (uint j = 0u; j < ACROSS; j++) {
-                b[j] = load_b(tile_w[16u * (part_n * ACROSS + j) * STRIDE + chunk], COLUMN_MAJOR, STRIDE);
+                b[j] = load_b(tile[TILE_W + 16u * (part_n * ACROSS + j) * STRIDE + chunk], COLUMN_MAJOR, STRIDE);
             }
             [[unroll]] for (uint i = 0u; i < DOWN * HALVES; i++) {
-                uint first = i / DOWN * TILE_M + 16u * (part_m * DOWN + i % DOWN);
-                MatrixA a = load_a(tile_x[first * STRIDE + chunk], ROW_MAJOR, STRIDE);
+                uint at = i / DOWN * TILE_M + 16u * (part_m * DOWN + i % DOWN);
+                MatrixA a = load_a(tile[at * STRIDE + chunk], ROW_MAJOR, STRIDE);
                 [[unroll]] for (uint j = 0u; j < ACROSS; j++) {
                     sums[i % DOWN * ACROSS + j] = multiply_add(a, b[j], sums[i % DOWN * ACROSS + j]);
                 }
             }
         }
     }
+    barrier();
     uint factors = halves_factors(rows, K_PADDED);
-    [[unroll]] for (uint i = 0u; i < DOWN * ACROSS; i++) {
+    [[unroll]] for (uint i = 0u; i < DOWN; i++) {
         sums_barrier();
-        store_c(tile_sums[gl_SubgroupID * 16u * SUMS_STRIDE], sums[i], ROW_MAJOR, SUMS_STRIDE);
+        [[unroll]] for (uint j = 0u; j < ACROSS; j++) {
+            store_c4(tile[gl_SubgroupID * OWN + 4u * j], sums[i * ACROSS + j], ROW_MAJOR, SUM_ROW);
+        }
         sums_barrier();
-        uint row1 = row0 + 16u * (part_m * DOWN + i / ACROSS);
-        uint unit1 = unit0 + 4u * (part_n * ACROSS + i % ACROSS);
-        for (uint item = 32u * part_k + gl_SubgroupInvocationID; item < 64u; item += 32u * PARTS_K) {
-            uint row = row1 + item / 4u;
-            uint unit = unit1 + item % 4u;
-            vec4 sum = vec4(0.0);
-            [[unroll]] for (uint p = 0u; p < PARTS_K; p++) {
-                uint subgroup = (p * PARTS_N + part_n) * PARTS_M + part_m;
-                uint at = (subgroup * 16u + item / 4u) * SUMS_STRIDE + 4u * (item % 4u);
-                sum += vec4(tile_sums[at], tile_sums[at + 1u], tile_sums[at + 2u], tile_sums[at + 3u]);
-            }
-            if (row < live && unit < units) {
-#if SALIENT > 0
-                sum += salient_sums(x, w, row, unit, k);
+        uint row1 = row0 + 16u * (part_m * DOWN + i);
+        uint unit1 = unit0 + 4u * part_n * ACROSS;
+        for (uint from = 0u; from < 64u * ACROSS; from += 32u * PARTS_K * BATCH) {
+            uint row[BATCH];
+            uint unit[BATCH];
+            float factor[BATCH];
+#if SPLITS == 1
+            Extras extras[BATCH];
 #endif
-                unit_store(row, unit, sum * Floats(x).v[factors + row]);
+            [[unroll]] for (uint e = 0u; e < BATCH; e++) {
+                uint item = from + 32u * (PARTS_K * e + part_k) + gl_SubgroupInvocationID;
+                row[e] = row1 + item / (4u * ACROSS);
+                unit[e] = unit1 + item % (4u * ACROSS);
+                uint known = min(row[e], live - 1u);
+                factor[e] = Floats(x).v[factors + known];
+#if SPLITS == 1
+                extras[e] = unit_begin(known, min(unit[e], units - 1u));
+#endif
+            }
+            [[unroll]] for (uint e = 0u; e < BATCH; e++) {
+                uint item = from + 32u * (PARTS_K * e + part_k) + gl_SubgroupInvocationID;
+                vec4 sum = vec4(0.0);
+                [[unroll]] for (uint p = 0u; p < PARTS_K; p++) {
+                    uint subgroup = (p * PARTS_N + part_n) * PARTS_M + part_m;
+                    uint at = min(item, 64u * ACROSS - 1u);
+                    sum += uintBitsToFloat(tile[subgroup * OWN + at / (4u * ACROSS) * SUM_ROW + at % (4u * ACROSS)]);
+                }
+                if (item < 64u * ACROSS && row[e] < live && unit[e] < units) {
+#if SALIENT > 0
+                    if (split == 0u) {
+                        sum += salient_sums(x, w, row[e], unit[e], k);
+                    }
+#endif
+#if SPLITS == 1
+                    unit_end(row[e], unit[e], sum * factor[e], extras[e]);
+#else
+                    Vec4s(partials).v[partial_at(split, row[e], unit[e], m, units)] = sum * factor[e];
+#endif
+                }
             }
         }
     }

@@ -44,6 +44,10 @@ pub fn parse(bytes: &Bytes, folder: &Path) -> Result<Model> {
 pub fn message(bytes: &Bytes) -> Result<ModelProto> {
     let not_onnx = "this is not a readable ONNX model";
     let hint = "the file may be truncated, or be a Git LFS pointer instead of the model";
+    if is_text(bytes) {
+        let hint = "write it as a binary file: onnx.save(google.protobuf.text_format.Parse(text, onnx.ModelProto()), 'model.onnx')";
+        return Err(Error::new("import", "this is an ONNX model in protobuf's text form").hint(hint));
+    }
     let parsed = catch_unwind(AssertUnwindSafe(|| ModelProto::parse_from_tokio_bytes(bytes)))
         .map_err(|_| Error::new("import", format!("{not_onnx}: the protobuf reader gave up")).hint(hint))?;
     let proto = parsed.map_err(|e| Error::new("import", format!("{not_onnx}: {e}")).hint(hint))?;
@@ -51,6 +55,12 @@ pub fn message(bytes: &Bytes) -> Result<ModelProto> {
         return Err(Error::new("import", format!("{not_onnx}: it holds no graph")).hint(hint));
     }
     Ok(proto)
+}
+
+/// Protobuf's text form begins with the name of a field of the message.
+fn is_text(bytes: &[u8]) -> bool {
+    let text = bytes.trim_ascii_start();
+    [&b"ir_version:"[..], b"producer_name:", b"opset_import {", b"graph {"].iter().any(|field| text.starts_with(field))
 }
 
 /// Opset imports as a table.
@@ -89,4 +99,18 @@ fn unchanged(node: &NodeProto, opset: i64) -> bool {
 /// Graphs held by an attribute (bodies of If and Loop).
 pub fn bodies(attribute: &AttributeProto) -> impl Iterator<Item = &GraphProto> {
     attribute.g.as_ref().into_iter().chain(&attribute.graphs)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_model_in_protobufs_text_form_is_told_from_a_damaged_one() {
+        let said = |bytes: &'static [u8]| message(&Bytes::from_static(bytes)).unwrap_err().to_string();
+        let text = said(b"\n ir_version: 10\nopset_import {\n  version: 17\n}\n");
+        assert!(text.contains("protobuf's text form") && text.contains("text_format.Parse"), "{text}");
+        let noise = said(b"version https://git-lfs.github.com/spec/v1\n");
+        assert!(noise.contains("Git LFS pointer"), "{noise}");
+    }
 }

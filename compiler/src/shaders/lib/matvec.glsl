@@ -319,12 +319,13 @@ void matvec(Floats x, Weights w, const uint k, const uint units, const uint norm
         for (uint i = lane; i < SLOTS; i += lanes) {
             all += OF_SHARE(SHARE(u * SLOTS + i));
         }
-        all = subgroupAdd(all) * inverse;
+        // Rounded here in every form: in one a bias follows at once, which a compiler would otherwise join to this product.
+        precise vec4 total = subgroupAdd(all) * inverse;
         if (subgroupElect()) {
 #if UNITS > 1
-            unit_sums[u] = all;
+            unit_sums[u] = total;
 #else
-            unit_end(first, all, extras);
+            unit_end(first, total, extras);
 #endif
         }
     }

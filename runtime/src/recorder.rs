@@ -116,9 +116,6 @@ pub(crate) struct RecordedLeg {
     pub commands: Arc<Recorded>,
 }
 
-/// Pipelines with the index of their kernel.
-type Numbered = Vec<(usize, Option<Arc<ComputePipeline>>)>;
-
 /// One pipeline per kernel, made on as many threads as there are cores.
 pub(crate) struct Pipelines {
     layout: Arc<PipelineLayout>,
@@ -149,23 +146,29 @@ impl Pipelines {
             let made = pipeline(device, &layout, code[i].form(matrix));
             made.map(Some).map_err(|e| e.at(format!("kernel '{}'", program.kernels[i].name)))
         };
-        let threads = std::thread::available_parallelism().map_or(1, |n| n.get()).min(code.len().max(1));
-        let parts: Vec<Result<Numbered>> = std::thread::scope(|scope| {
-            let one = &one;
-            let work = |t: usize| (t..code.len()).step_by(threads).map(|i| Ok((i, one(i)?))).collect();
-            let handles: Vec<_> = (0..threads).map(|t| scope.spawn(move || work(t))).collect();
-            let crashed = || Err(Error::new(Kind::Other, "a pipeline compiler thread panicked"));
-            handles.into_iter().map(|h| h.join().unwrap_or_else(|_| crashed())).collect()
-        });
-        let mut kernels = parts.into_iter().collect::<Result<Vec<_>>>()?.concat();
-        kernels.sort_by_key(|(i, _)| *i);
-        Ok(Pipelines { layout, kernels: kernels.into_iter().map(|(_, p)| p).collect() })
+        let kernels = on_all_cores(code.len(), one)?;
+        Ok(Pipelines { layout, kernels })
     }
 
     fn get(&self, kernel: u32) -> Result<&Arc<ComputePipeline>> {
         let missing = || Error::new(Kind::Program, format!("kernel {kernel} has no pipeline"));
         self.kernels.get(kernel as usize).and_then(Option::as_ref).ok_or_else(missing)
     }
+}
+
+/// What `one` makes of each number below `count`, in order, on as many threads as there are cores.
+pub(crate) fn on_all_cores<T: Send>(count: usize, one: impl Fn(usize) -> Result<T> + Sync) -> Result<Vec<T>> {
+    let threads = std::thread::available_parallelism().map_or(1, |n| n.get()).min(count.max(1));
+    let parts: Vec<Result<Vec<(usize, T)>>> = std::thread::scope(|scope| {
+        let one = &one;
+        let work = move |t: usize| (t..count).step_by(threads).map(|i| Ok((i, one(i)?))).collect();
+        let handles: Vec<_> = (0..threads).map(|t| scope.spawn(move || work(t))).collect();
+        let crashed = || Err(Error::new(Kind::Other, "a pipeline compiler thread panicked"));
+        handles.into_iter().map(|h| h.join().unwrap_or_else(|_| crashed())).collect()
+    });
+    let mut all: Vec<(usize, T)> = parts.into_iter().collect::<Result<Vec<_>>>()?.into_iter().flatten().collect();
+    all.sort_by_key(|(i, _)| *i);
+    Ok(all.into_iter().map(|(_, made)| made).collect())
 }
 
 /// The layout of every kernel: addresses as push constants.

@@ -49,7 +49,7 @@ pub fn engine(model: &Model, program: Program, flags: &args::Engine, timestamps:
     let record = RecordOptions { timestamps, ..Default::default() };
     let Wish { budget: gpu_budget, offload, .. } = flags.wish();
     let options = engine::Options { record, gpu_budget, offload, ..Default::default() };
-    Opener::new(model, flags)?.engine(program, options)
+    Opener::new(model, &program.name, flags)?.engine(program, options)
 }
 
 /// Opens engines, one after another, on the same device with the same weights.
@@ -61,9 +61,10 @@ pub struct Opener {
 }
 
 impl Opener {
-    pub fn new(model: &Model, flags: &args::Engine) -> Result<Opener> {
+    /// `name` is the program's.
+    pub fn new(model: &Model, name: &str, flags: &args::Engine) -> Result<Opener> {
         let weights = WeightSource::find(flags.weights.as_deref())?;
-        let device = device(flags, Some(&(model.program)().name))?;
+        let device = device(flags, Some(name))?;
         let code = model.kernels.iter().map(code).collect();
         Ok(Opener { device, weights, code, no_matrix: flags.no_matrix })
     }

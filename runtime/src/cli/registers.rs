@@ -4,8 +4,9 @@
 use super::commands::Call;
 use super::open;
 use super::out::Out;
-use crate::error::{Error, Kind, Result};
+use crate::error::Result;
 use crate::executables::{Executable, executables};
+use crate::recorder::on_all_cores;
 use serde_json::{Map, Value, json};
 
 /// A kernel of the program, in the form that the device runs.
@@ -26,18 +27,7 @@ impl Call<'_> {
             let made = made.map_err(|e| e.at(format!("kernel '{}'", kernel.name)))?;
             Ok(Told { kernel: kernel.name.to_string(), matrix: matrix && forms.matrix.is_some(), executables: made })
         };
-        let threads = std::thread::available_parallelism().map_or(1, |n| n.get()).min(kernels.len().max(1));
-        let parts: Vec<Result<Vec<(usize, Told)>>> = std::thread::scope(|scope| {
-            let one = &one;
-            let work = |t: usize| (t..kernels.len()).step_by(threads).map(|i| Ok((i, one(i)?))).collect();
-            let handles: Vec<_> = (0..threads).map(|t| scope.spawn(move || work(t))).collect();
-            let crashed = || Err(Error::new(Kind::Other, "a pipeline compiler thread panicked"));
-            handles.into_iter().map(|h| h.join().unwrap_or_else(|_| crashed())).collect()
-        });
-        let mut all: Vec<(usize, Told)> =
-            parts.into_iter().collect::<Result<Vec<_>>>()?.into_iter().flatten().collect();
-        all.sort_by_key(|(i, _)| *i);
-        let all: Vec<Told> = all.into_iter().map(|(_, told)| told).collect();
+        let all = on_all_cores(kernels.len(), one)?;
         if as_json {
             let (model, device) = (&self.setting.program.name, &device.info().name);
             return out.json(

@@ -46,7 +46,7 @@ impl Call<'_> {
             host_copies: options.host_copies,
             fault: options.fault.clone(),
         };
-        let opener = open::Opener::new(self.model, self.flags)?;
+        let opener = open::Opener::new(self.model, &self.setting.program.name, self.flags)?;
         let steps = self.flags.steps.unwrap_or(session::Options::default().steps);
         let mut open = |engine| {
             let engine = opener.engine(self.setting.program.clone(), engine)?;

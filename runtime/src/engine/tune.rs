@@ -29,10 +29,11 @@ const CLEARLY: f64 = 0.97;
 impl Engine {
     /// Measures what is not known yet.
     pub(super) fn tune(&mut self) -> Result<()> {
-        let Some(kept) = self.device.inner.kept.as_ref().map(|k| k.choices()) else { return Ok(()) };
+        let device = self.device.clone();
+        let Some(kept) = &device.inner.kept else { return Ok(()) };
         let open = self.tuning.open().to_vec();
         if open.is_empty()
-            || self.device.limits().tick_ns == 0.0
+            || device.limits().tick_ns == 0.0
             || self.holding.residency.homes.iter().any(|home| *home != Home::Resident)
         {
             return Ok(());
@@ -50,11 +51,8 @@ impl Engine {
                 break;
             }
         }
-        let choices = kept.into_iter().chain(found.clone()).collect();
-        self.tuning = Tuning::new(&self.program, Some(&choices));
-        if let Some(kept) = &self.device.inner.kept {
-            kept.choose(found);
-        }
+        kept.choose(found);
+        self.tuning = Tuning::new(&self.program, Some(&kept.choices()));
         self.clear(false)
     }
 

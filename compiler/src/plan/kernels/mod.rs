@@ -18,6 +18,7 @@ mod policy;
 mod product;
 mod reduce;
 mod sample;
+mod split;
 mod unary;
 mod walk;
 mod wide;

@@ -1,6 +1,6 @@
 //! Times the matrix form of prompt products cut up in several ways. In: a device with matrix units; arguments `M K N LAYOUT linear|normed|gated FORMS`, any
 //! number of times (layouts: `f16`, or as docs/pool.md names quantised ones; FORMS: `-` for a list, or forms as they are printed, with commas between).
-//! Out: a line a form, fastest first: rows, columns and steps of a tile, its parts, stages, halves of x, splits; workgroups; median microseconds of what
+//! Out: a line a form, fastest first: rows, columns and steps of a tile, its parts, halves of x, splits; workgroups; median microseconds of what
 //! comes before the product, of the product and of adding up; TFLOP/s; largest difference from the plain form, in proportion. Promise: weights come from memory: as
 //! many copies are used in turn as fill the cache.
 #![allow(clippy::print_stdout)]
@@ -149,16 +149,16 @@ fn run(device: &Device, shape: Shape, forms: &[Option<Form>], plain: bool) -> Re
     Ok(out)
 }
 
-/// A form in nine numbers.
+/// A form in eight numbers.
 fn parse(text: &str) -> Result<Form, Failure> {
     let numbers: Vec<usize> = text.split('.').map(str::parse).collect::<Result<_, _>>()?;
-    let [m, n, k, a, b, c, stages, halves, splits] = numbers[..] else { return Err("a form is nine numbers".into()) };
-    Ok(Form { tile: Tile { m, n, k, parts: [a, b, c], stages }, halves, splits })
+    let [m, n, k, a, b, c, halves, splits] = numbers[..] else { return Err("a form is eight numbers".into()) };
+    Ok(Form { tile: Tile { m, n, k, parts: [a, b, c] }, halves, splits })
 }
 
 fn printed(form: Form) -> String {
-    let Tile { m, n, k, parts: [a, b, c], stages } = form.tile;
-    format!("{m}.{n}.{k}.{a}.{b}.{c}.{stages}.{}.{}", form.halves, form.splits)
+    let Tile { m, n, k, parts: [a, b, c] } = form.tile;
+    format!("{m}.{n}.{k}.{a}.{b}.{c}.{}.{}", form.halves, form.splits)
 }
 
 const TILES: [[usize; 6]; 12] = [
@@ -179,8 +179,8 @@ const TILES: [[usize; 6]; 12] = [
 fn forms(shape: Shape) -> Vec<Form> {
     let mut out = Vec::new();
     for [m, n, k, a, b, c] in TILES {
-        for (stages, halves, splits) in [(1, 1, 1), (2, 1, 1), (1, 2, 1), (2, 2, 1), (1, 1, 4), (1, 2, 4)] {
-            let form = Form { tile: Tile { m, n, k, parts: [a, b, c], stages }, halves, splits };
+        for (halves, splits) in [(1, 1), (2, 1), (1, 4), (2, 4)] {
+            let form = Form { tile: Tile { m, n, k, parts: [a, b, c] }, halves, splits };
             let columns = if shape.gated { 2 * shape.n } else { shape.n };
             let groups: u32 = form.grid(shape.m, columns / 4).iter().product();
             if form.fits() && (50..1500).contains(&groups) && shape.k.is_multiple_of(k) {

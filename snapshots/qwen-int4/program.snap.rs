@@ -78,7 +78,7 @@ static KERNELS: &[Kernel] = &[
         POS_WORD = "0", ROWS_WORD = "1", LIVE = "1", THREAD_ROWS = "8", LOCAL = "64",
         NORM = "1", EPS = "1e-6", HALVES = "2", SPLITS = "3"], matrix[MATRIX = "1", ROWS
         = "256", TILE_M = "64", TILE_N = "128", TILE_K = "64", PARTS_M = "2", PARTS_N =
-        "2", PARTS_K = "2", STAGES = "1"]
+        "2", PARTS_K = "2"]
     ),
     kernel!(
         "qkv_q4_g64_min_m256_k896_h14_2_d64_c1024_rms_add_up", "qkv.comp", args 14,
@@ -106,7 +106,7 @@ static KERNELS: &[Kernel] = &[
         "64", ZERO = "2", SALIENT = "0", ACT = "0", BIAS = "0", RESIDUAL = "1", LIVE =
         "1", THREAD_ROWS = "8", LOCAL = "64", NORM = "0", EPS = "0.0", HALVES = "2",
         SPLITS = "1"], matrix[MATRIX = "1", ROWS = "256", TILE_M = "32", TILE_N = "64",
-        TILE_K = "128", PARTS_M = "1", PARTS_N = "2", PARTS_K = "4", STAGES = "1"]
+        TILE_K = "128", PARTS_M = "1", PARTS_N = "2", PARTS_K = "4"]
     ),
     kernel!(
         "gated_matmul_q4_g64_min_m256_k896_n4864_rms_silu", "gated_linear.comp", args 6,
@@ -114,7 +114,7 @@ static KERNELS: &[Kernel] = &[
         "9728", GROUP = "64", ZERO = "2", SALIENT = "0", ACT = "15", LIVE = "1",
         THREAD_ROWS = "8", LOCAL = "64", NORM = "1", EPS = "1e-6", HALVES = "2", SPLITS =
         "1"], matrix[MATRIX = "1", ROWS = "256", TILE_M = "128", TILE_N = "192", TILE_K =
-        "32", PARTS_M = "2", PARTS_N = "4", PARTS_K = "1", STAGES = "1"]
+        "32", PARTS_M = "2", PARTS_N = "4", PARTS_K = "1"]
     ),
     kernel!(
         "halves_m256_k4864", "halves.comp", args 3, writes 2, [M = "256", K = "4864",
@@ -127,7 +127,7 @@ static KERNELS: &[Kernel] = &[
         "64", ZERO = "2", SALIENT = "0", ACT = "0", BIAS = "0", RESIDUAL = "1", LIVE =
         "1", THREAD_ROWS = "8", LOCAL = "64", NORM = "0", EPS = "0.0", HALVES = "2",
         SPLITS = "6"], matrix[MATRIX = "1", ROWS = "288", TILE_M = "96", TILE_N = "128",
-        TILE_K = "64", PARTS_M = "2", PARTS_N = "2", PARTS_K = "2", STAGES = "1"]
+        TILE_K = "64", PARTS_M = "2", PARTS_N = "2", PARTS_K = "2"]
     ),
     kernel!(
         "matmul_q4_g64_min_m256_k4864_n896_add_add_up", "linear.comp", args 7, writes 4,

@@ -78,7 +78,7 @@ static KERNELS: &[Kernel] = &[
         QUADS = "1", POS_WORD = "0", ROWS_WORD = "1", LIVE = "1", THREAD_ROWS = "8",
         LOCAL = "64", NORM = "1", EPS = "1e-6", HALVES = "1", SPLITS = "1"],
         matrix[MATRIX = "1", ROWS = "256", TILE_M = "128", TILE_N = "128", TILE_K = "64",
-        PARTS_M = "2", PARTS_N = "4", PARTS_K = "1", STAGES = "1"]
+        PARTS_M = "2", PARTS_N = "4", PARTS_K = "1"]
     ),
     kernel!(
         "attend_f16_m256_h40_8_d128_c8192", "cached_attention.comp", args 6, writes 8, [M
@@ -97,7 +97,7 @@ static KERNELS: &[Kernel] = &[
         GROUP = "32", ZERO = "0", SALIENT = "0", ACT = "0", BIAS = "0", RESIDUAL = "1",
         LIVE = "1", THREAD_ROWS = "8", LOCAL = "64", NORM = "0", EPS = "0.0", HALVES =
         "1", SPLITS = "1"], matrix[MATRIX = "1", ROWS = "288", TILE_M = "96", TILE_N =
-        "128", TILE_K = "64", PARTS_M = "2", PARTS_N = "4", PARTS_K = "1", STAGES = "1"]
+        "128", TILE_K = "64", PARTS_M = "2", PARTS_N = "4", PARTS_K = "1"]
     ),
     kernel!(
         "gated_matmul_q4_g32_mid_m256_k5120_n13824_rms_silu_half", "gated_linear.comp",
@@ -105,7 +105,7 @@ static KERNELS: &[Kernel] = &[
         WEIGHT_ROWS = "27648", GROUP = "32", ZERO = "0", SALIENT = "0", ACT = "15", LIVE
         = "1", THREAD_ROWS = "8", LOCAL = "64", NORM = "1", EPS = "1e-6", HALVES = "1",
         SPLITS = "1"], matrix[MATRIX = "1", ROWS = "256", TILE_M = "128", TILE_N = "128",
-        TILE_K = "64", PARTS_M = "2", PARTS_N = "4", PARTS_K = "1", STAGES = "1"]
+        TILE_K = "64", PARTS_M = "2", PARTS_N = "4", PARTS_K = "1"]
     ),
     kernel!(
         "half_m256_k13824", "halves.comp", args 3, writes 2, [M = "256", K = "13824",
@@ -118,7 +118,7 @@ static KERNELS: &[Kernel] = &[
         GROUP = "32", ZERO = "0", SALIENT = "0", ACT = "0", BIAS = "0", RESIDUAL = "1",
         LIVE = "1", THREAD_ROWS = "8", LOCAL = "64", NORM = "0", EPS = "0.0", HALVES =
         "1", SPLITS = "3"], matrix[MATRIX = "1", ROWS = "256", TILE_M = "128", TILE_N =
-        "128", TILE_K = "64", PARTS_M = "2", PARTS_N = "4", PARTS_K = "1", STAGES = "1"]
+        "128", TILE_K = "64", PARTS_M = "2", PARTS_N = "4", PARTS_K = "1"]
     ),
     kernel!(
         "matmul_q4_g32_mid_m256_k13824_n5120_add_half_add_up", "linear.comp", args 7,

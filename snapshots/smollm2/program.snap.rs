@@ -80,7 +80,7 @@ static KERNELS: &[Kernel] = &[
         QUADS = "1", POS_WORD = "0", ROWS_WORD = "1", LIVE = "1", THREAD_ROWS = "8",
         LOCAL = "64", NORM = "1", EPS = "1e-5", HALVES = "2", SPLITS = "1"],
         matrix[MATRIX = "1", ROWS = "128", TILE_M = "32", TILE_N = "64", TILE_K = "64",
-        PARTS_M = "1", PARTS_N = "2", PARTS_K = "2", STAGES = "1"]
+        PARTS_M = "1", PARTS_N = "2", PARTS_K = "2"]
     ),
     kernel!(
         "attend_f16_m128_h9_3_d64_c1024", "cached_attention.comp", args 6, writes 8, [M =
@@ -98,14 +98,14 @@ static KERNELS: &[Kernel] = &[
         "576", N = "576", WEIGHT_BITS = "16", ACT = "0", BIAS = "0", RESIDUAL = "1", LIVE
         = "1", THREAD_ROWS = "8", LOCAL = "64", NORM = "0", EPS = "0.0", HALVES = "2",
         SPLITS = "1"], matrix[MATRIX = "1", ROWS = "128", TILE_M = "32", TILE_N = "64",
-        TILE_K = "64", PARTS_M = "1", PARTS_N = "2", PARTS_K = "2", STAGES = "1"]
+        TILE_K = "64", PARTS_M = "1", PARTS_N = "2", PARTS_K = "2"]
     ),
     kernel!(
         "gated_matmul_f16_m128_k576_n1536_rms_silu", "gated_linear.comp", args 6, writes
         4, [M = "128", K = "576", N = "1536", WEIGHT_BITS = "16", ACT = "15", LIVE = "1",
         THREAD_ROWS = "8", LOCAL = "64", NORM = "1", EPS = "1e-5", HALVES = "2", SPLITS =
         "1"], matrix[MATRIX = "1", ROWS = "128", TILE_M = "64", TILE_N = "64", TILE_K =
-        "64", PARTS_M = "2", PARTS_N = "2", PARTS_K = "2", STAGES = "1"]
+        "64", PARTS_M = "2", PARTS_N = "2", PARTS_K = "2"]
     ),
     kernel!(
         "halves_m128_k1536", "halves.comp", args 3, writes 2, [M = "128", K = "1536",
@@ -117,7 +117,7 @@ static KERNELS: &[Kernel] = &[
         = "1536", N = "576", WEIGHT_BITS = "16", ACT = "0", BIAS = "0", RESIDUAL = "1",
         LIVE = "1", THREAD_ROWS = "8", LOCAL = "64", NORM = "0", EPS = "0.0", HALVES =
         "2", SPLITS = "3"], matrix[MATRIX = "1", ROWS = "128", TILE_M = "32", TILE_N =
-        "64", TILE_K = "128", PARTS_M = "1", PARTS_N = "2", PARTS_K = "4", STAGES = "1"]
+        "64", TILE_K = "128", PARTS_M = "1", PARTS_N = "2", PARTS_K = "4"]
     ),
     kernel!(
         "matmul_f16_m128_k1536_n576_add_add_up", "linear.comp", args 7, writes 4, [M =

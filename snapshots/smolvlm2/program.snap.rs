@@ -115,7 +115,7 @@ static KERNELS: &[Kernel] = &[
         = "1", LIVE = "0", THREAD_ROWS = "8", LOCAL = "64", NORM = "0", EPS = "0.0",
         HALVES = "2", SPLITS = "3"], matrix[MATRIX = "1", ROWS = "768", K_PADDED = "608",
         TILE_M = "128", TILE_N = "192", TILE_K = "32", PARTS_M = "2", PARTS_N = "4",
-        PARTS_K = "1", STAGES = "1"]
+        PARTS_K = "1"]
     ),
     kernel!(
         "matmul_f16_m729_k592_n1152_bias_add_add_up", "linear.comp", args 7, writes 4, [M
@@ -134,7 +134,7 @@ static KERNELS: &[Kernel] = &[
         RESIDUAL = "0", LIVE = "0", THREAD_ROWS = "8", LOCAL = "64", NORM = "2", EPS =
         "1e-6", HALVES = "2", SPLITS = "1"], matrix[MATRIX = "1", ROWS = "768", TILE_M =
         "128", TILE_N = "192", TILE_K = "32", PARTS_M = "2", PARTS_N = "4", PARTS_K =
-        "1", STAGES = "1"]
+        "1"]
     ),
     kernel!(
         "attention_f32_b1_m729_t729_h16_16_d72_packed_full", "attention.comp", args 4,
@@ -157,8 +157,7 @@ static KERNELS: &[Kernel] = &[
         "729", K = "1152", N = "1152", WEIGHT_BITS = "16", ACT = "0", BIAS = "1",
         RESIDUAL = "1", LIVE = "0", THREAD_ROWS = "8", LOCAL = "64", NORM = "0", EPS =
         "0.0", HALVES = "2", SPLITS = "1"], matrix[MATRIX = "1", ROWS = "768", TILE_M =
-        "64", TILE_N = "128", TILE_K = "64", PARTS_M = "2", PARTS_N = "2", PARTS_K = "2",
-        STAGES = "1"]
+        "64", TILE_N = "128", TILE_K = "64", PARTS_M = "2", PARTS_N = "2", PARTS_K = "2"]
     ),
     kernel!(
         "matmul_f16_m729_k1152_n4304_layer_bias_gelutanh", "linear.comp", args 7, writes
@@ -166,7 +165,7 @@ static KERNELS: &[Kernel] = &[
         "1", RESIDUAL = "0", LIVE = "0", THREAD_ROWS = "8", LOCAL = "64", NORM = "2", EPS
         = "1e-6", HALVES = "2", SPLITS = "1"], matrix[MATRIX = "1", ROWS = "768", TILE_M
         = "96", TILE_N = "128", TILE_K = "64", PARTS_M = "2", PARTS_N = "2", PARTS_K =
-        "2", STAGES = "1"]
+        "2"]
     ),
     kernel!(
         "halves_m729_k4304_to4352", "halves.comp", args 2, writes 2, [M = "729", K =
@@ -179,7 +178,7 @@ static KERNELS: &[Kernel] = &[
         RESIDUAL = "1", LIVE = "0", THREAD_ROWS = "8", LOCAL = "64", NORM = "0", EPS =
         "0.0", HALVES = "2", SPLITS = "1"], matrix[MATRIX = "1", ROWS = "768", K_PADDED =
         "4352", TILE_M = "64", TILE_N = "128", TILE_K = "64", PARTS_M = "2", PARTS_N =
-        "2", PARTS_K = "2", STAGES = "1"]
+        "2", PARTS_K = "2"]
     ),
     kernel!(
         "layer_norm_f32_1x729x1152_axis2_1152_shift", "norm.comp", args 4, writes 2,
@@ -202,7 +201,7 @@ static KERNELS: &[Kernel] = &[
         "10368", N = "2048", WEIGHT_BITS = "16", ACT = "0", BIAS = "0", RESIDUAL = "0",
         LIVE = "0", THREAD_ROWS = "8", LOCAL = "64", NORM = "0", EPS = "0.0", HALVES =
         "2", SPLITS = "8"], matrix[MATRIX = "1", ROWS = "96", TILE_M = "96", TILE_N =
-        "128", TILE_K = "64", PARTS_M = "2", PARTS_N = "2", PARTS_K = "2", STAGES = "1"]
+        "128", TILE_K = "64", PARTS_M = "2", PARTS_N = "2", PARTS_K = "2"]
     ),
     kernel!(
         "matmul_f16_m81_k10368_n2048_add_up", "linear.comp", args 5, writes 4, [M = "81",
@@ -232,7 +231,7 @@ static KERNELS: &[Kernel] = &[
         "0", QUADS = "1", POS_WORD = "0", ROWS_WORD = "1", LIVE = "1", THREAD_ROWS = "8",
         LOCAL = "64", NORM = "1", EPS = "1e-5", HALVES = "2", SPLITS = "4"],
         matrix[MATRIX = "1", ROWS = "128", TILE_M = "128", TILE_N = "192", TILE_K = "32",
-        PARTS_M = "2", PARTS_N = "4", PARTS_K = "1", STAGES = "1"]
+        PARTS_M = "2", PARTS_N = "4", PARTS_K = "1"]
     ),
     kernel!(
         "qkv_f16_m128_k2048_h32_32_d64_c512_rms_add_up", "qkv.comp", args 13, writes 28,
@@ -258,14 +257,14 @@ static KERNELS: &[Kernel] = &[
         = "2048", N = "2048", WEIGHT_BITS = "16", ACT = "0", BIAS = "0", RESIDUAL = "1",
         LIVE = "1", THREAD_ROWS = "8", LOCAL = "64", NORM = "0", EPS = "0.0", HALVES =
         "2", SPLITS = "1"], matrix[MATRIX = "1", ROWS = "128", TILE_M = "32", TILE_N =
-        "64", TILE_K = "128", PARTS_M = "1", PARTS_N = "2", PARTS_K = "4", STAGES = "1"]
+        "64", TILE_K = "128", PARTS_M = "1", PARTS_N = "2", PARTS_K = "4"]
     ),
     kernel!(
         "gated_matmul_f16_m128_k2048_n8192_rms_silu", "gated_linear.comp", args 6, writes
         4, [M = "128", K = "2048", N = "8192", WEIGHT_BITS = "16", ACT = "15", LIVE =
         "1", THREAD_ROWS = "8", LOCAL = "64", NORM = "1", EPS = "1e-5", HALVES = "2",
         SPLITS = "1"], matrix[MATRIX = "1", ROWS = "128", TILE_M = "64", TILE_N = "128",
-        TILE_K = "64", PARTS_M = "2", PARTS_N = "2", PARTS_K = "2", STAGES = "1"]
+        TILE_K = "64", PARTS_M = "2", PARTS_N = "2", PARTS_K = "2"]
     ),
     kernel!(
         "halves_m128_k8192", "halves.comp", args 3, writes 2, [M = "128", K = "8192",
@@ -277,7 +276,7 @@ static KERNELS: &[Kernel] = &[
         K = "8192", N = "2048", WEIGHT_BITS = "16", ACT = "0", BIAS = "0", RESIDUAL =
         "1", LIVE = "1", THREAD_ROWS = "8", LOCAL = "64", NORM = "0", EPS = "0.0", HALVES
         = "2", SPLITS = "4"], matrix[MATRIX = "1", ROWS = "128", TILE_M = "64", TILE_N =
-        "128", TILE_K = "64", PARTS_M = "2", PARTS_N = "2", PARTS_K = "2", STAGES = "1"]
+        "128", TILE_K = "64", PARTS_M = "2", PARTS_N = "2", PARTS_K = "2"]
     ),
     kernel!(
         "matmul_f16_m128_k8192_n2048_add_add_up", "linear.comp", args 7, writes 4, [M =

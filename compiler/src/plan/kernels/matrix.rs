@@ -16,14 +16,13 @@ const PARTIALS: u32 = 3;
 /// Threads that prepare a row.
 const ROW_LOCAL: usize = 256;
 
-/// Rows, columns and steps of a workgroup's tile, how many subgroups share each, and how many steps lie in shared memory at once.
+/// Rows, columns and steps of a workgroup's tile, and how many subgroups share each.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Tile {
     pub m: usize,
     pub n: usize,
     pub k: usize,
     pub parts: [usize; 3],
-    pub stages: usize,
 }
 
 /// How a product is cut up.
@@ -46,7 +45,7 @@ struct Rated {
 }
 
 const fn rated(m: usize, n: usize, k: usize, parts: [usize; 3], us: [Option<f32>; 2]) -> Rated {
-    Rated { tile: Tile { m, n, k, parts, stages: 1 }, beside: 1, us }
+    Rated { tile: Tile { m, n, k, parts }, beside: 1, us }
 }
 
 const RATED: [Rated; 12] = [
@@ -122,7 +121,7 @@ impl Form {
 
     fn shared_bytes(&self) -> usize {
         let t = &self.tile;
-        let steps = t.stages * (self.halves * t.m + t.n) * (t.k / 8 + 1);
+        let steps = (self.halves * t.m + t.n) * (t.k / 8 + 1);
         let sums = t.subgroups() * 16 * (t.n / (4 * t.parts[1]) + 1);
         16 * steps.max(sums)
     }
@@ -149,7 +148,6 @@ impl Form {
             .matrix("PARTS_M", t.parts[0])
             .matrix("PARTS_N", t.parts[1])
             .matrix("PARTS_K", t.parts[2])
-            .matrix("STAGES", t.stages)
             .read(self.scratch(m, padded));
         if self.splits > 1 { b.write(self.partials(m, units)) } else { b }
     }

@@ -1,8 +1,8 @@
 // A tile of activations times weight rows on matrix units, by one workgroup. In: rows of halves (lib/halves.glsl), weights [n][k].
 // Out: for each row and unit, unit_begin and then unit_end(row, unit, sums, extras), as lib/matmul.glsl's unit_store; with SPLITS, sums of a part of k, which
 // add_up of the next dispatch takes. Only the matrix forms of kernels include this.
-// Define before this: HALVES; WEIGHT_BITS; TILE_M rows by TILE_N columns (four to a unit) by steps of TILE_K, of which STAGES (1 or 2) lie in
-// shared memory at once; the tile is cut into PARTS_M x PARTS_N parts of the output and PARTS_K parts of each step, a subgroup of 32 each;
+// Define before this: HALVES; WEIGHT_BITS; TILE_M rows by TILE_N columns (four to a unit) by steps of TILE_K, one at a time in
+// shared memory; the tile is cut into PARTS_M x PARTS_N parts of the output and PARTS_K parts of each step, a subgroup of 32 each;
 // SPLITS workgroups share the steps. Grid: tiles of rows, tiles of columns, SPLITS: rows first, so that weights are read from memory once.
 // Promise: sums in a fixed order, f32; quantised weights are decoded to halves; at most 48 KiB of shared memory (the plan sees to it). k, or K_PADDED where that
 // is defined, is a multiple of TILE_K; the halves have rows up to the next multiple of TILE_M, of that many columns.
@@ -15,8 +15,8 @@
 #if !defined(TILE_M) || !defined(TILE_N) || !defined(TILE_K) || !defined(PARTS_M) || !defined(PARTS_N) || !defined(PARTS_K)
 #error "define TILE_M TILE_N TILE_K PARTS_M PARTS_N PARTS_K"
 #endif
-#if !defined(STAGES) || !defined(SPLITS)
-#error "define STAGES SPLITS"
+#ifndef SPLITS
+#error "define SPLITS"
 #endif
 
 // Columns of the halves; those past the weights' are zeros.
@@ -42,7 +42,7 @@ const uint STEPS = K_PADDED / TILE_K;
 const uint DOWN = TILE_M / (16u * PARTS_M);
 const uint ACROSS = TILE_N / (16u * PARTS_N);
 const uint DEEP = TILE_K / (16u * PARTS_K);
-// What a step takes of shared memory, and a subgroup for the sums of 16 of its rows, once the steps are over.
+// What a step takes of shared memory, its weights from TILE_W on, and a subgroup for the sums of 16 of its rows, once the steps are over.
 const uint STAGE = (HALVES * TILE_M + TILE_N) * STRIDE;
 const uint TILE_W = HALVES * TILE_M * STRIDE;
 const uint SUM_ROW = 4u * ACROSS + 1u;
@@ -50,7 +50,7 @@ const uint OWN = 16u * SUM_ROW;
 // Sums that a lane ends at a time, so that what they need comes together.
 const uint BATCH = 4u;
 
-shared uvec4 tile[max(STAGES * STAGE, SUBGROUPS * OWN)];
+shared uvec4 tile[max(STAGE, SUBGROUPS * OWN)];
 
 #if SALIENT > 0
 
@@ -126,20 +126,17 @@ void matmul_matrix(Uints x, Weights w, Floats partials, const uint m, const uint
         sums[i] = filled_c(0.0);
     }
     for (uint step = first; step < last; step++) {
-        uint stage = STAGES == 1 ? 0u : step % 2u * STAGE;
-        if (STAGES == 1) {
-            barrier();
-        }
+        barrier();
         [[unroll]] for (uint i = 0u; i < X_LOADS; i++) {
             uint item = i * THREADS + thread;
             if (X_ITEMS % THREADS == 0u || item < X_ITEMS) {
-                tile[stage + item / CHUNKS * STRIDE + item % CHUNKS] = next_x[i];
+                tile[item / CHUNKS * STRIDE + item % CHUNKS] = next_x[i];
             }
         }
         [[unroll]] for (uint i = 0u; i < W_LOADS; i++) {
             uint item = i * THREADS + thread;
             if (W_ITEMS % THREADS == 0u || item < W_ITEMS) {
-                uint to = stage + TILE_W + item / (CHUNKS / FETCH_CHUNKS) * STRIDE + item % (CHUNKS / FETCH_CHUNKS) * FETCH_CHUNKS;
+                uint to = TILE_W + item / (CHUNKS / FETCH_CHUNKS) * STRIDE + item % (CHUNKS / FETCH_CHUNKS) * FETCH_CHUNKS;
                 [[unroll]] for (uint c = 0u; c < FETCH_CHUNKS; c++) {
                     tile[to + c] = weight_halves(next_w[i], w_at[i] + step * CHUNKS, c);
                 }
@@ -162,7 +159,7 @@ void matmul_matrix(Uints x, Weights w, Floats partials, const uint m, const uint
             }
         }
         [[unroll]] for (uint d = 0u; d < DEEP; d++) {
-            uint chunk = stage + 2u * (part_k * DEEP + d);
+            uint chunk = 2u * (part_k * DEEP + d);
             MatrixB b[ACROSS];
             [[unroll]] for (uint j = 0u; j < ACROSS; j++) {
                 b[j] = load_b(tile[TILE_W + 16u * (part_n * ACROSS + j) * STRIDE + chunk], COLUMN_MAJOR, STRIDE);

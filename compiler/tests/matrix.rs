@@ -2,7 +2,7 @@
 //! Promise: equal but for the last digits of f32 sums; where there are no matrix units the tests are counted as skipped.
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use onnxcast::graph::{DType, Graph, Heads, Mask, Norm, Op, Rotary, UnaryOp};
+use onnxcast::graph::{Activations, DType, Graph, Heads, Mask, Norm, Op, Rotary, UnaryOp};
 use onnxcast::plan::{self, BucketGraph, Kv, Lock, Precision, Request, Shaders, Storage};
 use onnxcast::shaders;
 use onnxcast_runtime::array::Array;
@@ -85,7 +85,7 @@ fn equal(device: &Device, (graph, at, kv): &Placed) -> Result<(), Failed> {
     let rounds =
         graph.nodes.iter().any(|n| matches!(n.op, Op::Attention { .. } | Op::RowAttention { .. })) || *kv == Kv::Int8;
     // So does x, where the graph's own products take halves.
-    let exact = if rounds || graph.halves { 1e-3 } else { 3e-5 };
+    let exact = if rounds || graph.activations != Activations::F32 { 1e-3 } else { 3e-5 };
     for (i, (want, got)) in plain.iter().zip(&matrix).enumerate() {
         let largest = want.iter().filter(|x| x.is_finite()).fold(0f64, |a, x| a.max(x.abs()));
         // Caches hold halves, which a last digit may move by one.
@@ -190,7 +190,7 @@ fn trials(device: &Device) -> Vec<Trial> {
                 placed(qkv(), (17, 283)),
                 placed(qkv(), (255, 3)),
             ];
-            all.iter_mut().for_each(|p| p.0.halves = true);
+            all.iter_mut().for_each(|p| p.0.activations = Activations::F16);
             all
         }),
         trial("attention_of_chunks_over_a_cache", || {

@@ -127,8 +127,39 @@ pub struct Graph {
     pub outputs: Vec<Output>,
     /// Made by `kv_in_place`; state inputs and outputs are not in `inputs` and `outputs`.
     pub states: Vec<State>,
-    /// The export takes what its linear layers multiply in a type of at most 11 bits: so may kernels for many rows.
-    pub halves: bool,
+    /// In which type the export takes what its linear layers multiply: so may kernels for many rows.
+    pub activations: Activations,
+}
+
+/// What a graph's linear layers multiply, the most exacting first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Debug)]
+pub enum Activations {
+    #[default]
+    F32,
+    /// 8 bits of digits, the range of f32.
+    Bf16,
+    /// 11 bits of digits, up to 65,504.
+    F16,
+}
+
+impl Activations {
+    /// Halves that keep what such a value has: two for f32. One for bf16 needs a scale.
+    pub fn halves(self) -> usize {
+        if self == Activations::F32 { 2 } else { 1 }
+    }
+
+    /// As the graph's text has it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Activations::F32 => "fp32",
+            Activations::Bf16 => "bf16",
+            Activations::F16 => "fp16",
+        }
+    }
+
+    pub fn parse(name: &str) -> Option<Activations> {
+        [Activations::F32, Activations::Bf16, Activations::F16].into_iter().find(|a| a.name() == name)
+    }
 }
 
 impl Graph {

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::graph::eval::{self, Array, Values};
-use crate::graph::{DType, Graph, Op, ValueId, parse, print};
+use crate::graph::{Activations, DType, Graph, Op, ValueId, parse, print};
 use std::collections::HashMap;
 
 const DECODER: &str = include_str!("fixtures/decoder.txt");
@@ -248,6 +248,26 @@ fn fuse_rope_refuses_numbers_of_one_cache_length() {
     let text = edited(&[("%posf = Cast(%pos3) to=f32", "const %posf: f32[1,1,2] = [6,7]")]);
     let said = run(&mut parse(&text).unwrap(), ORDER, &mut Log::default()).unwrap_err().to_string();
     assert!(said.contains("no position decides") && said.contains("load_decoder"), "{said}");
+}
+
+#[test]
+fn widen_notes_what_all_linear_layers_take() {
+    let layers = |types: &[&str]| {
+        let layer = |(i, ty): (usize, &&str)| {
+            format!(
+                "input %x{i}: {ty}[3,8]\nconst %w{i}: {ty}[8,4] = random({i})\n%y{i}: {ty}[3,4] = Linear(%x{i}, %w{i})\n"
+            )
+        };
+        let ends: String = (0..types.len()).map(|i| format!("output %y{i}\n")).collect();
+        let mut graph =
+            parse(&format!("graph g\n{}{ends}", types.iter().enumerate().map(layer).collect::<String>())).unwrap();
+        super::widen::run(&mut graph, &mut Log::default()).unwrap();
+        graph.activations
+    };
+    assert_eq!(layers(&[]), Activations::F32);
+    assert_eq!(layers(&["f16", "f16"]), Activations::F16);
+    assert_eq!(layers(&["f16", "bf16"]), Activations::Bf16, "whose range a half does not have");
+    assert_eq!(layers(&["f16", "f32", "bf16"]), Activations::F32);
 }
 
 #[test]

@@ -1,12 +1,12 @@
 //! One float type for what kernels compute. In: a graph with fp16 or bf16 values. Out: the same in f32, casts between float types
-//! gone. Promise: matrices and norm weights stay as narrow as they lie in the file; `Graph::halves` says what the linear layers took. The device computes in f32 whatever the export
+//! gone. Promise: matrices and norm weights stay as narrow as they lie in the file; `Graph::activations` says what the linear layers took. The device computes in f32 whatever the export
 //! says, so eval of the widened graph differs from eval of the export by the export's own rounding.
 
 use super::Log;
 use super::look::{Look, rewrite};
 use crate::error::Result;
 use crate::graph::eval::Array;
-use crate::graph::{DType, Def, Graph, Node, Op, Tensor, ValueId};
+use crate::graph::{Activations, DType, Def, Graph, Node, Op, Tensor, ValueId};
 
 pub fn run(graph: &mut Graph, log: &mut Log) -> Result<()> {
     widen(graph, log, &[])
@@ -43,9 +43,10 @@ pub fn inside(graph: &mut Graph, log: &mut Log) -> Result<()> {
 }
 
 fn widen(graph: &mut Graph, log: &mut Log, ports: &[ValueId]) -> Result<()> {
-    graph.halves = multiplies_halves(graph);
-    if graph.halves {
-        log.say("linear layers multiply activations of at most 11 bits, and so may kernels for many rows");
+    graph.activations = multiplied(graph);
+    if graph.activations != Activations::F32 {
+        let name = graph.activations.name();
+        log.say(format!("linear layers multiply activations in {name}, and so may kernels for many rows"));
     }
     let wide = constants(graph, ports);
     let mut values = 0;
@@ -78,11 +79,15 @@ fn widen(graph: &mut Graph, log: &mut Log, ports: &[ValueId]) -> Result<()> {
     Ok(())
 }
 
-/// True when the graph has linear layers and all of them take narrow activations.
-fn multiplies_halves(graph: &Graph) -> bool {
-    let mut layers = graph.nodes.iter().filter(|n| matches!(n.op, Op::Linear { .. })).filter_map(|n| n.input(0));
-    let narrow = |x: ValueId| is_narrow(graph.ty(x).dtype);
-    layers.next().is_some_and(narrow) && layers.all(narrow)
+/// What all linear layers of the graph take: f32 where any does or there is none, else bf16 where any does.
+fn multiplied(graph: &Graph) -> Activations {
+    let layers = graph.nodes.iter().filter(|n| matches!(n.op, Op::Linear { .. })).filter_map(|n| n.input(0));
+    let types = layers.map(|x| match graph.ty(x).dtype {
+        DType::F16 => Activations::F16,
+        DType::BF16 => Activations::Bf16,
+        _ => Activations::F32,
+    });
+    types.min().unwrap_or_default()
 }
 
 fn is_narrow(dtype: DType) -> bool {

@@ -6,7 +6,7 @@ use super::{ELIDED, is_identifier};
 use crate::error::{Error, Result};
 use crate::graph::eval::{Array, Values};
 use crate::graph::quant::Quant;
-use crate::graph::{DType, Data, Def, Graph, Output, State, Tensor, Ty, ValueId};
+use crate::graph::{Activations, DType, Data, Def, Graph, Output, State, Tensor, Ty, ValueId};
 use std::collections::{BTreeMap, HashMap};
 
 /// Reads the text form. It does not run `verify`.
@@ -53,9 +53,12 @@ impl Lines {
         let mut c = Cursor { tokens: tokens(code)?, at: 0 };
         let Some(first) = c.peek().map(str::to_string) else { return Ok(()) };
         match first.as_str() {
-            "halves" => {
+            "activations" => {
                 c.at += 1;
-                self.graph.halves = true;
+                let name = c.take()?;
+                let known =
+                    Activations::parse(&name).ok_or_else(|| bad(format!("'{name}' is no type of activations")))?;
+                self.graph.activations = known;
             }
             "input" | "state" => self.input(&mut c, note)?,
             "const" => self.constant(&mut c, note)?,

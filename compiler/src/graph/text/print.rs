@@ -2,7 +2,7 @@
 
 use super::{INLINE, attrs, is_identifier};
 use crate::graph::eval::{Array, Values};
-use crate::graph::{DType, Def, Graph, Node, Tensor, ValueId};
+use crate::graph::{Activations, DType, Def, Graph, Node, Tensor, ValueId};
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
 
@@ -12,8 +12,8 @@ pub fn print(graph: &Graph) -> String {
     let names = identifiers(graph, &order);
     let id = |v: ValueId| names.get(&v).map_or("_", String::as_str);
     let mut lines = vec![(format!("graph {}", quoted(&graph.name)), None)];
-    if graph.halves {
-        lines.push(("halves".into(), None));
+    if graph.activations != Activations::default() {
+        lines.push((format!("activations {}", graph.activations.name()), None));
     }
     for &v in &graph.inputs {
         lines.push((format!("input %{}: {}", id(v), graph.ty(v)), note(graph, v, id(v))));

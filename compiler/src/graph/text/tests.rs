@@ -49,6 +49,19 @@ fn the_text_is_a_fixed_point() {
 }
 
 #[test]
+fn what_linear_layers_take_is_told_where_it_is_not_f32() {
+    for (line, want) in
+        [("", Activations::F32), ("activations bf16\n", Activations::Bf16), ("activations fp16\n", Activations::F16)]
+    {
+        let text = format!("graph g\n{line}");
+        let graph = parse(&text).unwrap();
+        assert_eq!((graph.activations, print(&graph)), (want, text));
+    }
+    let why = parse("graph g\nactivations int8\n").unwrap_err().to_string();
+    assert!(why.contains("'int8' is no type of activations"), "{why}");
+}
+
+#[test]
 fn a_quantised_constant_is_known_by_its_layout() {
     let text = "graph g\nconst %w: f32[64,2] = q4_g32_mid\nconst %v: f32[2,64] = q8_g64_min_s3\n";
     let graph = parse(text).unwrap();

@@ -42,7 +42,7 @@ impl Shape {
             17..=32 => 4,
             _ => 8,
         };
-        let halves = if cx.graph.halves { 1 } else { 2 };
+        let halves = cx.graph.activations.halves();
         let form = if weights.layout != Layout::F32 { Form::new(m, units, k, halves) } else { None };
         let form = form.map(|f| cx.form.unwrap_or(f));
         let chunk = weights.chunk();

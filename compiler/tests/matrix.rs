@@ -1,13 +1,16 @@
-//! The matrix form of kernels against the plain one, on a device with matrix units. In: products of a prompt at real and ragged sizes.
-//! Promise: equal but for the last digits of f32 sums; where there are no matrix units the tests are counted as skipped.
+//! The matrix form of kernels against the plain one. In: products of a prompt and attention at real and ragged sizes. Promise: equal but
+//! for the last digits of f32 sums. A device without matrix units emulates them (lib/matrix_emulated.glsl): every tile, and small attention;
+//! real sizes take units, and are counted as skipped there.
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use onnxcast::graph::{Activations, DType, Graph, Heads, Mask, Norm, Op, Rotary, UnaryOp};
-use onnxcast::plan::{self, BucketGraph, Kv, Lock, Precision, Request, Shaders, Storage};
+use onnxcast::graph::{Activations, DType, Graph, Heads, Mask, Node, Norm, Op, Rotary, UnaryOp};
+use onnxcast::plan::kernels::{self, Form};
+use onnxcast::plan::{self, BucketGraph, Call, Kv, Lock, Precision, Request, Select, Shaders, Storage};
 use onnxcast::shaders;
 use onnxcast_runtime::array::Array;
 use onnxcast_runtime::device::{Device, Options as DeviceOptions};
 use onnxcast_runtime::engine::{Engine, Options};
+use onnxcast_runtime::program::Phase;
 use onnxcast_runtime::recorder::Code;
 use onnxcast_runtime::step::Step;
 use onnxcast_runtime::weights::WeightSource;
@@ -18,27 +21,50 @@ mod nodes;
 
 const RMS: Option<Norm> = Some(Norm::Rms { eps: 1e-6 });
 
-/// Outputs of the graph, and its cache, after a chunk of `rows` at `pos`.
-fn run(device: &Device, graph: &Graph, kv: Kv, at: (u32, u32), no_matrix: bool) -> Result<Vec<Vec<f64>>, Failed> {
-    let (pos, rows) = at;
+/// How kernels run that have two forms.
+#[derive(Clone, Copy, PartialEq)]
+enum Runs {
+    Plain,
+    Units,
+    Emulated,
+}
+
+/// The plan's kernels, but that products take a form where one is given.
+struct Cut(Option<Form>);
+
+impl Select for Cut {
+    fn node(&self, graph: &Graph, node: &Node, storage: Storage) -> onnxcast::error::Result<Vec<Call>> {
+        kernels::select_in(graph, node, storage, self.0)
+    }
+
+    fn sample(&self, vocab: usize, phase: Phase) -> onnxcast::error::Result<Vec<Call>> {
+        Shaders.sample(vocab, phase)
+    }
+}
+
+/// Outputs of the graph, and its cache, after a chunk of rows at a position.
+fn run(device: &Device, placed: &Placed, runs: Runs) -> Result<Vec<Vec<f64>>, Failed> {
+    let Placed { graph, at: (pos, rows), kv, form } = placed;
+    let (pos, rows, kv, select) = (*pos, *rows, *kv, Cut(*form));
     let buckets =
         [BucketGraph { name: "run".into(), file: "one".into(), rows: 1, decoder: false, graph: graph.clone() }];
     let (lock, precision) = (Lock::default(), Precision::Fp16);
     let storage = Storage { precision, kv };
-    let request = Request { name: "one", storage, context: None, buckets: &buckets, lock: &lock, select: &Shaders };
+    let request = Request { name: "one", storage, context: None, buckets: &buckets, lock: &lock, select: &select };
     let program = plan::assemble(&request)?.program;
-    let mut code = Vec::new();
-    for kernel in program.kernels.iter() {
-        let plain = Code::Words(shaders::compile(kernel)?.into());
-        code.push(match shaders::compile_matrix(kernel)? {
-            Some(words) => Code::Forms(Box::new(plain), Box::new(Code::Words(words.into()))),
-            None => plain,
-        });
-    }
-    if code.iter().all(|c| !matches!(c, Code::Forms(..))) {
+    if program.kernels.iter().all(|k| k.matrix.is_empty()) {
         return Err("no kernel has a matrix form".into());
     }
-    let options = Options { guard_bytes: 256, no_matrix, ..Options::default() };
+    let mut code = Vec::new();
+    for kernel in program.kernels.iter() {
+        let words = match runs {
+            Runs::Plain => None,
+            Runs::Units => shaders::compile_matrix(kernel)?,
+            Runs::Emulated => shaders::compile_emulated(kernel)?,
+        };
+        code.push(Code::Words(words.map_or_else(|| shaders::compile(kernel), Ok)?.into()));
+    }
+    let options = Options { guard_bytes: 256, ..Options::default() };
     let mut engine = Engine::new(device, program, &code, &WeightSource::Synthetic(5), options, &mut |_, _| {})?;
     engine.reset_states()?;
     let mut random = nodes::Random::new(9);
@@ -79,8 +105,10 @@ fn cache_bytes(random: &mut nodes::Random, shape: &[usize], kv: Kv) -> Vec<u8> {
     bytes
 }
 
-fn equal(device: &Device, (graph, at, kv): &Placed) -> Result<(), Failed> {
-    let (plain, matrix) = (run(device, graph, *kv, *at, true)?, run(device, graph, *kv, *at, false)?);
+fn equal(device: &Device, placed: &Placed) -> Result<(), Failed> {
+    let units = if device.limits().matrix { Runs::Units } else { Runs::Emulated };
+    let (plain, matrix) = (run(device, placed, Runs::Plain)?, run(device, placed, units)?);
+    let Placed { graph, at, kv, form } = placed;
     // Keys and values that are no cache become halves, and so do the codes of values.
     let rounds =
         graph.nodes.iter().any(|n| matches!(n.op, Op::Attention { .. } | Op::RowAttention { .. })) || *kv == Kv::Int8;
@@ -94,7 +122,7 @@ fn equal(device: &Device, (graph, at, kv): &Placed) -> Result<(), Failed> {
             let same = (a - b).abs() <= bound || (a.is_nan() && b.is_nan());
             if !same {
                 let (node, shape) = (&graph.nodes[0], graph.shape(graph.nodes[0].out()));
-                let what = format!("{} to {shape:?} at {at:?} {kv:?}", node.op.name());
+                let what = format!("{} to {shape:?} at {at:?} {kv:?} {form:?}", node.op.name());
                 return Err(format!("{what}: output {i}, element {j}: {b} and not {a}").into());
             }
         }
@@ -102,11 +130,46 @@ fn equal(device: &Device, (graph, at, kv): &Placed) -> Result<(), Failed> {
     Ok(())
 }
 
-/// A graph, the position and live rows it runs at, and what its cache holds.
-type Placed = (Graph, (u32, u32), Kv);
+/// A graph, the position and live rows it runs at, what its cache holds, and a form for its products in place of the plan's.
+struct Placed {
+    graph: Graph,
+    at: (u32, u32),
+    kv: Kv,
+    form: Option<Form>,
+}
 
 fn placed(graph: Graph, at: (u32, u32)) -> Placed {
-    (graph, at, Kv::Fp16)
+    Placed { graph, at, kv: Kv::Fp16, form: None }
+}
+
+/// Products of a tile and a bit more in every direction, whole and with steps that are shared, in every tile that takes at most so many bytes.
+fn tiles(shared_bytes: usize) -> Vec<Placed> {
+    let mut all = vec![];
+    for form in Form::measured().filter(|f| f.shared_bytes() <= shared_bytes) {
+        let (m, n, k) = (form.tile.m + 5, form.tile.n + 6, 5 * form.tile.k - 8);
+        let graph = nodes::linear(m, k, n, RMS, Some(UnaryOp::Silu), true, true);
+        all.push(Placed { form: Some(form), ..placed(graph.clone(), (0, 0)) });
+        // Others take as long to compile and share what these show.
+        if form.tile.parts[0] > 1 {
+            continue;
+        }
+        all.push(Placed { form: Some(Form { splits: 3, ..form }), ..placed(graph, (0, 0)) });
+        let rope = Some(Rotary { rotary: 16, interleaved: false });
+        let qkv = nodes::qkv(m, k, nodes::heads(3, 1, 16), 3 * m, rope, true);
+        all.push(Placed { form: Some(form), ..placed(qkv, (2, m as u32 - 3)) });
+    }
+    let halves = |p: &Placed| p.form.is_some_and(|f| f.halves == 1);
+    all.iter_mut().filter(|p| halves(p)).for_each(|p| p.graph.activations = Activations::F16);
+    all
+}
+
+/// Attention of a chunk over a cache of `c` rows, at several places of it.
+fn chunks(m: usize, heads: Heads, c: usize, mask: Mask) -> impl Iterator<Item = Placed> {
+    let places = [(0, m), (c - m, m), (3, 1), (c - m - 1, m - 1)];
+    places.into_iter().flat_map(move |(pos, rows)| {
+        let at = (pos as u32, rows as u32);
+        [Kv::Fp16, Kv::Int8].map(|kv| Placed { kv, ..placed(nodes::cached_attention(m, heads, c, mask), at) })
+    })
 }
 
 /// Attention over given keys in one of its forms: heads apart, in rows, or packed.
@@ -139,25 +202,39 @@ fn attention(form: usize, [s, t]: [usize; 2], heads: Heads, mask: Mask) -> Place
 fn trials(device: &Device) -> Vec<Trial> {
     let skip = !device.limits().matrix;
     if skip {
-        eprintln!("matrix: all tests skipped: '{}' has no matrix units", device.info().name);
+        eprintln!("matrix: real sizes skipped, the rest emulated: '{}' has no matrix units", device.info().name);
     }
-    let trial = |name: &str, graphs: fn() -> Vec<Placed>| {
+    let anywhere = |name: &str, graphs: fn(&Device) -> Vec<Placed>| {
         let device = device.clone();
-        Trial::test(name, move || graphs().iter().try_for_each(|p| equal(&device, p))).with_ignored_flag(skip)
+        Trial::test(name, move || graphs(&device).iter().try_for_each(|p| equal(&device, p)))
     };
+    let trial = |name: &str, graphs: fn(&Device) -> Vec<Placed>| anywhere(name, graphs).with_ignored_flag(skip);
     vec![
-        trial("products_of_a_real_prompt", || {
+        anywhere("every_tile_that_fits_the_device", |device| {
+            let all = tiles(device.limits().shared_bytes as usize);
+            assert!(all.len() >= 20, "{} products", all.len());
+            all
+        }),
+        anywhere("attention_of_small_heads", |_| {
+            let mut all: Vec<Placed> = chunks(65, nodes::heads(3, 1, 16), 300, Mask::Window(50)).collect();
+            all.extend(chunks(17, nodes::heads(2, 2, 8), 100, Mask::Causal));
+            for mask in [Mask::Full, Mask::Causal, Mask::Window(20), Mask::Given] {
+                all.extend((0..3).map(|form| attention(form, [50, 50], nodes::heads(4, 2, 16), mask)));
+            }
+            all
+        }),
+        trial("products_of_a_real_prompt", |_| {
             let linear = |k, n, norm| placed(nodes::linear(256, k, n, norm, None, norm.is_none(), true), (0, 0));
             let gated = placed(nodes::gated(256, 896, 4864, RMS), (0, 0));
             vec![linear(896, 896, None), linear(4864, 896, None), gated]
         }),
-        trial("products_of_a_picture", || {
+        trial("products_of_a_picture", |_| {
             let norm = Some(Norm::Layer { eps: 1e-6 });
             let linear = |k, n, norm, act| placed(nodes::linear(729, k, n, norm, act, norm.is_none(), false), (0, 0));
             let up = linear(1152, 4304, norm, Some(UnaryOp::GeluTanh));
             vec![linear(1152, 3456, norm, None), up, linear(4304, 1152, None, None), linear(592, 1152, None, None)]
         }),
-        trial("ragged_rows_and_columns", || {
+        trial("ragged_rows_and_columns", |_| {
             let linear = |m, k, n| placed(nodes::linear(m, k, n, RMS, Some(UnaryOp::Silu), true, true), (0, 0));
             vec![
                 linear(16, 32, 1),
@@ -167,13 +244,13 @@ fn trials(device: &Device) -> Vec<Trial> {
                 linear(33, 1016, 40),
             ]
         }),
-        trial("projections_of_padded_chunks_write_live_rows_only", || {
+        trial("projections_of_padded_chunks_write_live_rows_only", |_| {
             let rope = Some(Rotary { rotary: 64, interleaved: false });
             let qkv = || nodes::qkv(256, 896, nodes::heads(14, 2, 64), 300, rope, true);
             let chunk = |rows, pos| placed(qkv(), (pos, rows));
             vec![chunk(1, 0), chunk(17, 283), chunk(255, 3), chunk(256, 44)]
         }),
-        trial("products_of_a_graph_in_halves", || {
+        trial("products_of_a_graph_in_halves", |_| {
             let linear = |m, k, n, norm: Option<Norm>| {
                 placed(nodes::linear(m, k, n, norm, None, norm.is_none(), norm.is_none()), (0, 0))
             };
@@ -190,31 +267,20 @@ fn trials(device: &Device) -> Vec<Trial> {
                 placed(qkv(), (17, 283)),
                 placed(qkv(), (255, 3)),
             ];
-            all.iter_mut().for_each(|p| p.0.activations = Activations::F16);
+            all.iter_mut().for_each(|p| p.graph.activations = Activations::F16);
             all
         }),
-        trial("attention_of_chunks_over_a_cache", || {
-            let mut all = Vec::new();
-            for (m, h, c, mask) in [
-                (256, nodes::heads(14, 2, 64), 300, Mask::Causal),
-                (128, nodes::heads(32, 32, 64), 512, Mask::Causal),
-                (40, nodes::heads(4, 2, 128), 300, Mask::Causal),
-                (65, nodes::heads(3, 1, 16), 300, Mask::Window(50)),
-                (17, nodes::heads(2, 2, 8), 300, Mask::Causal),
-                (33, nodes::heads(2, 1, 72), 300, Mask::Window(7)),
-            ] {
-                for (pos, rows) in [(0, m), (c - m, m), (3, 1), (44, m - 1)] {
-                    let graph = nodes::cached_attention(m, h, c, mask);
-                    all.extend([Kv::Fp16, Kv::Int8].map(|kv| (graph.clone(), (pos as u32, rows as u32), kv)));
-                }
-            }
+        trial("attention_of_chunks_over_a_cache", |_| {
+            let mut all: Vec<Placed> = vec![];
+            all.extend(chunks(256, nodes::heads(14, 2, 64), 300, Mask::Causal));
+            all.extend(chunks(128, nodes::heads(32, 32, 64), 512, Mask::Causal));
+            all.extend(chunks(40, nodes::heads(4, 2, 128), 300, Mask::Causal));
+            all.extend(chunks(33, nodes::heads(2, 1, 72), 300, Mask::Window(7)));
             all
         }),
-        trial("attention_over_given_keys", || {
+        trial("attention_over_given_keys", |_| {
             let mut all = Vec::new();
-            for (rows, h) in
-                [([729, 729], (16, 16, 72)), ([257, 257], (6, 6, 64)), ([50, 50], (4, 2, 16)), ([33, 33], (2, 1, 128))]
-            {
+            for (rows, h) in [([729, 729], (16, 16, 72)), ([257, 257], (6, 6, 64)), ([33, 33], (2, 1, 128))] {
                 for mask in [Mask::Full, Mask::Causal, Mask::Window(20), Mask::Given] {
                     all.extend((0..3).map(|form| attention(form, rows, nodes::heads(h.0, h.1, h.2), mask)));
                 }

@@ -62,6 +62,7 @@ files![
     "lib/matmul.glsl",
     "lib/matmul_matrix.glsl",
     "lib/matrix.glsl",
+    "lib/matrix_emulated.glsl",
     "lib/matvec.glsl",
     "lib/memory.glsl",
     "lib/merge.glsl",
@@ -151,6 +152,17 @@ pub fn compile_matrix(kernel: &Kernel) -> Result<Option<Vec<u32>>> {
     }
     let words = build(kernel, &kernel.matrix)?;
     matrix::name_types(words).map(Some).map_err(|e| e.at(format!("kernel {}, matrix form", kernel.name)))
+}
+
+/// Compiles a kernel's form for matrix units as one for any device with enough shared memory, slow, to be held to the plain form;
+/// None when it has none.
+pub fn compile_emulated(kernel: &Kernel) -> Result<Option<Vec<u32>>> {
+    if kernel.matrix.is_empty() {
+        return Ok(None);
+    }
+    let mut more = kernel.matrix.to_vec();
+    more.push(("EMULATED".into(), "1".into()));
+    build(kernel, &more).map(Some)
 }
 
 fn build(kernel: &Kernel, more: &[(Text, Text)]) -> Result<Vec<u32>> {

@@ -1,6 +1,6 @@
 //! The kernels of a decoder, at odd shapes, in both precisions.
 
-use crate::device::{Arrays, Bound, TIGHT, check, check_rows, halve, halve_constants};
+use crate::device::{Arrays, Bound, HALF, TIGHT, check, check_rows, halve, halve_constants};
 use crate::nodes::{self, Random, heads};
 use onnxcast::graph::eval::{Array, Values};
 use onnxcast::graph::{DType, Graph, Mask, Norm, PICTURES, Rotary, Ty, UnaryOp};
@@ -9,8 +9,6 @@ use onnxcast::plan::{Kv, Precision, Storage};
 const RMS: Option<Norm> = Some(Norm::Rms { eps: 1e-5 });
 const LAYER: Option<Norm> = Some(Norm::Layer { eps: 1e-5 });
 const BOTH: [Precision; 2] = [Precision::Fp32, Precision::Fp16];
-/// A cache element of fp16 carries 11 bits.
-const HALF: Bound = Bound { absolute: 1e-3, relative: 1e-3 };
 
 /// Random inputs for every input and state; `pos` and `rows` as given. Cache rows from `pos` on are NaN: nobody may read them
 /// before they are written.

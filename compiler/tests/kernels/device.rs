@@ -7,15 +7,20 @@ use half::f16;
 use onnxcast::graph::eval::{self, Array, Values};
 use onnxcast::graph::{DType, Def, Graph, PICTURES};
 use onnxcast::plan::{self, BucketGraph, Kv, Lock, Request, Shaders, Storage};
+use onnxcast::shaders;
 use onnxcast_runtime::array::{self, Data};
 use onnxcast_runtime::device::{Device, Options as DeviceOptions};
 use onnxcast_runtime::engine::{Engine, Options};
-use onnxcast_runtime::program::{Kernel, Program};
+use onnxcast_runtime::program::{Kernel, Program, Text};
 use onnxcast_runtime::recorder::Code;
+use onnxcast_runtime::spirv::shared_bytes;
 use onnxcast_runtime::step::Step;
 use onnxcast_runtime::weights::WeightSource;
 use std::collections::HashMap;
 use std::sync::OnceLock;
+
+/// What makes a kernel's code.
+type Coder = fn(&Kernel) -> Code;
 
 pub type Arrays = HashMap<String, Array>;
 
@@ -36,7 +41,10 @@ pub fn engine_in(graph: &Graph, storage: impl Into<Storage>, general: bool) -> E
 
 /// The same with a program that was changed.
 pub fn engine_with(graph: &Graph, storage: impl Into<Storage>, general: bool, change: impl Fn(&mut Program)) -> Engine {
-    let storage = storage.into();
+    build(graph, storage.into(), general, change, crate::spirv::code)
+}
+
+fn build(graph: &Graph, storage: Storage, general: bool, change: impl Fn(&mut Program), code: Coder) -> Engine {
     let bucket = BucketGraph { name: "run".into(), file: "one".into(), rows: 1, decoder: false, graph: graph.clone() };
     let lock = Lock::default();
     let buckets = [bucket];
@@ -46,7 +54,7 @@ pub fn engine_with(graph: &Graph, storage: impl Into<Storage>, general: bool, ch
         kernel.defines.to_mut().push(("CPU_FORM".into(), "0".into()));
     }
     change(&mut plan.program);
-    let code: Vec<Code> = plan.program.kernels.iter().map(crate::spirv::code).collect();
+    let code: Vec<Code> = plan.program.kernels.iter().map(code).collect();
     let weights = plan.pool.iter().map(packed).collect();
     let options = Options { guard_bytes: 256, ..Options::default() };
     Engine::new(device(), plan.program, &code, &WeightSource::Bytes(weights), options, &mut |_, _| {})
@@ -169,6 +177,19 @@ pub struct Bound {
 
 pub const TIGHT: Bound = Bound { absolute: 2e-5, relative: 2e-5 };
 
+/// What is rounded to fp16 carries 11 bits.
+pub const HALF: Bound = Bound { absolute: 1e-3, relative: 1e-3 };
+
+/// A weight decoded in fp16 is rounded twice where a multiplication and an addition are not fused.
+const CODES: Bound = Bound { absolute: 2e-3, relative: 2e-3 };
+
+impl Bound {
+    /// The wider of two.
+    fn or(self, other: Bound) -> Bound {
+        Bound { absolute: self.absolute.max(other.absolute), relative: self.relative.max(other.relative) }
+    }
+}
+
 /// Fails with the worst element. `live` says which elements count.
 pub fn compare(what: &str, got: &Array, want: &Array, bound: Bound, live: &dyn Fn(usize) -> bool) {
     assert_eq!(got.shape, want.shape, "{what}: shape");
@@ -219,18 +240,38 @@ pub fn check_rows(
     let storage = storage.into();
     let want = eval::run(graph, inputs).unwrap_or_else(|e| panic!("{what}: {e}"));
     let mut engine = engine(graph, storage);
-    compare_all(what, graph, &want, &run_on(&mut engine, graph, storage, inputs), bound, live);
+    let agrees = |engine: &mut Engine, form: &str, bound: Bound| {
+        let got = run_on(engine, graph, storage, inputs);
+        compare_all(&format!("{what}{form}"), graph, &want, &got, bound, live);
+    };
+    agrees(&mut engine, "", bound);
     if engine.program().kernels.iter().any(has_two_forms) {
-        let mut engine = engine_in(graph, storage, true);
-        compare_all(
-            &format!("{what}, general form"),
-            graph,
-            &want,
-            &run_on(&mut engine, graph, storage, inputs),
-            bound,
-            live,
-        );
+        agrees(&mut engine_in(graph, storage, true), ", general form", bound);
     }
+    if emulates(&engine.program().kernels) {
+        let mut emulated = build(graph, storage, false, |_| {}, crate::spirv::emulated);
+        let decodes = engine.program().kernels.iter().any(decodes);
+        agrees(&mut emulated, ", matrix form emulated", if decodes { bound.or(CODES) } else { bound });
+    }
+}
+
+/// Whether the device, which has no matrix units, can run a form for them that some kernel has.
+fn emulates(kernels: &[Kernel]) -> bool {
+    let limits = device().limits();
+    let words = kernels.iter().map(|k| shaders::compile_emulated(k).unwrap_or_else(|e| panic!("{e}")));
+    let forms: Vec<Vec<u32>> = words.flatten().collect();
+    !limits.matrix && !forms.is_empty() && forms.iter().all(|w| shared_bytes(w) <= limits.shared_bytes.into())
+}
+
+/// Matrix units take halves: what a chunk of a prompt multiplies is a decoded weight of 11 bits, or a decoded value of an int8 cache.
+/// The keys and values of a cache are halves as they are.
+fn decodes(kernel: &Kernel) -> bool {
+    let codes = |(name, bits): &(Text, Text)| match name.as_ref() {
+        "WEIGHT_BITS" => bits == "4" || bits == "8",
+        "KV_BITS" => bits == "8",
+        _ => false,
+    };
+    !kernel.matrix.is_empty() && (kernel.source == "attention.comp" || kernel.defines.iter().any(codes))
 }
 
 fn compare_all(what: &str, graph: &Graph, want: &Arrays, got: &Arrays, bound: Bound, live: Option<(usize, usize)>) {

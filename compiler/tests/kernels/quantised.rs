@@ -1,7 +1,7 @@
 //! Kernels over quantised weights: every layout in every form against the interpreter on the same codes.
 
 use crate::decoder::ids;
-use crate::device::{Bound, TIGHT, check, check_rows, device};
+use crate::device::{Bound, HALF, TIGHT, check, check_rows, device};
 use crate::nodes::{self, Build, Random, heads};
 use onnxcast::graph::eval::Array;
 use onnxcast::graph::quant::{Encoded, Fit, Quant, Zero};
@@ -12,9 +12,6 @@ use std::sync::Arc;
 
 const RMS: Option<Norm> = Some(Norm::Rms { eps: 1e-5 });
 const LAYER: Option<Norm> = Some(Norm::Layer { eps: 1e-5 });
-/// A cache element of fp16 carries 11 bits.
-const HALF: Bound = Bound { absolute: 1e-3, relative: 1e-3 };
-
 /// Matrix units take weights as halves: what a chunk of a prompt multiplies is a decoded weight of 11 bits.
 fn bound(m: usize) -> Bound {
     if m >= 16 && device().limits().matrix { HALF } else { TIGHT }

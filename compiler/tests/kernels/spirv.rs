@@ -69,6 +69,14 @@ pub fn code(kernel: &Kernel) -> Code {
     }
 }
 
+/// A kernel in its form for matrix units, where it has one, that any device can run.
+pub fn emulated(kernel: &Kernel) -> Code {
+    let words = shaders::compile_emulated(kernel).unwrap_or_else(|e| panic!("{e}"));
+    let Some(words) = words else { return Code::Words(compile(kernel).0.into()) };
+    validate(&words).unwrap_or(Ok(())).unwrap_or_else(|e| panic!("{} {:?}: {e}", kernel.name, kernel.matrix));
+    Code::Words(words.into())
+}
+
 #[test]
 fn every_decoder_kernel_is_valid() {
     let mut calls: Vec<Call> = [Phase::Greedy, Phase::Drawn]

@@ -102,6 +102,12 @@ impl Form {
         best.map(|(_, form)| form)
     }
 
+    /// Every tile that is measured to be fast somewhere, with the halves that it is fast for, its steps not shared.
+    pub fn measured() -> impl Iterator<Item = Form> {
+        let halves = |r: &'static Rated| (1..=2).filter(|h| r.us[h - 1].is_some());
+        RATED.iter().flat_map(move |r| halves(r).map(|halves| Form { tile: r.tile, halves, splits: 1 }))
+    }
+
     /// Microseconds, where a step takes `us`.
     fn time(&self, us: f32, (m, units): (usize, usize), (steps, beside): (usize, usize)) -> f32 {
         let groups: usize = self.grid(m, units).iter().map(|&n| n as usize).product();
@@ -119,7 +125,8 @@ impl Form {
         [m.div_ceil(down) as u32, units.div_ceil(across / 4) as u32, self.splits as u32]
     }
 
-    fn shared_bytes(&self) -> usize {
+    /// What a workgroup takes of shared memory.
+    pub fn shared_bytes(&self) -> usize {
         let t = &self.tile;
         let steps = (self.halves * t.m + t.n) * (t.k / 8 + 1);
         let sums = t.subgroups() * 16 * (t.n / (4 * t.parts[1]) + 1);
@@ -221,11 +228,9 @@ mod tests {
 
     #[test]
     fn every_tile_fits_a_device_with_matrix_units() {
-        for Rated { tile, us, .. } in RATED {
-            for halves in (1..=2).filter(|h| us[h - 1].is_some()) {
-                let form = Form { tile, halves, splits: 1 };
-                assert!(form.fits(), "{form:?} takes {} bytes", form.shared_bytes());
-            }
+        assert!(Form::measured().count() >= RATED.len());
+        for form in Form::measured() {
+            assert!(form.fits(), "{form:?} takes {} bytes", form.shared_bytes());
         }
     }
 

@@ -97,12 +97,12 @@ uint key_offset(uint first, uint end, uint i, uint thread) {
 
 void attend_matrix(Floats q, uint q_at, Uints k, uint k_at, Uints v, uint v_at, Floats y, uint y_at, const uint y_stride, uint rows,
                    Sight sight, const float scale, const bool masked, MaskView mask) {
-    uint part_m = gl_SubgroupID % PARTS_M;
-    uint part_k = gl_SubgroupID / PARTS_M;
-    uint mine = gl_SubgroupID * OWN;
+    uint part_m = matrix_subgroup() % PARTS_M;
+    uint part_k = matrix_subgroup() / PARTS_M;
+    uint mine = matrix_subgroup() * OWN;
     // Two lanes share a row: of 16 channels, scores or sums each has half.
-    uint local_row = gl_SubgroupInvocationID / 2u;
-    uint side = gl_SubgroupInvocationID % 2u;
+    uint local_row = matrix_lane() / 2u;
+    uint side = matrix_lane() % 2u;
     uint row = 16u * part_m + local_row;
     uint q_row = q_at + min(row, rows - 1u) * Q_ROW;
 
@@ -115,7 +115,7 @@ void attend_matrix(Floats q, uint q_at, Uints k, uint k_at, Uints v, uint v_at, 
             largest = max(largest, max(max(a.x, a.y), max(a.z, a.w)));
         }
     }
-    largest = max(largest, subgroupShuffleXor(largest, 1u));
+    largest = max(largest, of_neighbour(largest));
     int exponent = clamp(268 - int(floatBitsToUint(largest) >> 23), 1, 253);
     float factor = uintBitsToFloat(uint(exponent) << 23);
     float row_scale = scale * uintBitsToFloat(uint(254 - exponent) << 23);
@@ -133,13 +133,13 @@ void attend_matrix(Floats q, uint q_at, Uints k, uint k_at, Uints v, uint v_at, 
             high = high_halves(lo, hi);
             low = lost_halves(lo, hi, high);
         }
-        subgroupBarrier();
+        row_barrier();
         own[mine + 2u * local_row + side] = high;
         own[mine + 32u + 2u * local_row + side] = low;
-        subgroupBarrier();
-        q_high[d] = load_a(own[mine], ROW_MAJOR, 2u);
+        row_barrier();
+        q_high[d] = LOAD_A(own, mine, 2u);
 #if KV_BITS != 32
-        q_low[d] = load_a(own[mine + 32u], ROW_MAJOR, 2u);
+        q_low[d] = LOAD_A(own, mine + 32u, 2u);
 #endif
     }
     MatrixC sums[DEEP];
@@ -156,7 +156,7 @@ void attend_matrix(Floats q, uint q_at, Uints k, uint k_at, Uints v, uint v_at, 
     uint end = sight_end(sight, rows - 1u);
     // What any row of this subgroup sees ends here.
     uint own_end = 16u * part_m < rows ? sight_end(sight, min(16u * part_m + 15u, rows - 1u)) : 0u;
-    uint thread = 32u * part_m + gl_SubgroupInvocationID;
+    uint thread = 32u * part_m + matrix_lane();
     Fetched next_k[LOADS];
     Fetched next_v[LOADS];
     [[unroll]] for (uint i = 0u; i < LOADS; i++) {
@@ -197,17 +197,17 @@ void attend_matrix(Floats q, uint q_at, Uints k, uint k_at, Uints v, uint v_at, 
         [[unroll]] for (uint j = 0u; j < 2u; j++) {
             scores[j] = filled_c(0.0);
             [[unroll]] for (uint d = 0u; d < DEEP; d++) {
-                MatrixB b = load_b(tile_k[(part_k * TILE_KEYS + 16u * j) * ROW + 2u * d], COLUMN_MAJOR, ROW);
+                MatrixB b = LOAD_B_COLUMNS(tile_k, (part_k * TILE_KEYS + 16u * j) * ROW + 2u * d, ROW);
 #if KV_BITS != 32
                 scores[j] = multiply_add(q_low[d], b, scores[j]);
 #endif
                 scores[j] = multiply_add(q_high[d], b, scores[j]);
             }
         }
-        subgroupBarrier();
-        store_c4(own[mine], scores[0], ROW_MAJOR, SCORE_ROW);
-        store_c4(own[mine + 4u], scores[1], ROW_MAJOR, SCORE_ROW);
-        subgroupBarrier();
+        row_barrier();
+        STORE_C(own, mine, scores[0], SCORE_ROW);
+        STORE_C(own, mine + 4u, scores[1], SCORE_ROW);
+        row_barrier();
         float score[16];
         float best = SCORE_FLOOR;
         [[unroll]] for (uint i = 0u; i < 4u; i++) {
@@ -229,8 +229,8 @@ void attend_matrix(Floats q, uint q_at, Uints k, uint k_at, Uints v, uint v_at, 
                 best = max(best, s);
             }
         }
-        best = max(best, subgroupShuffleXor(best, 1u));
-        subgroupBarrier();
+        best = max(best, of_neighbour(best));
+        row_barrier();
         bool grows = best > top + GROWTH;
         if (any(notEqual(subgroupBallot(grows), uvec4(0u)))) {
             float next = grows ? best : top;
@@ -239,15 +239,15 @@ void attend_matrix(Floats q, uint q_at, Uints k, uint k_at, Uints v, uint v_at, 
             total *= shrink;
             if (started) {
                 [[unroll]] for (uint d = 0u; d < DEEP; d++) {
-                    store_c4(own[mine], sums[d], ROW_MAJOR, SUM_ROW);
-                    subgroupBarrier();
+                    STORE_C(own, mine, sums[d], SUM_ROW);
+                    row_barrier();
                     [[unroll]] for (uint i = 0u; i < 2u; i++) {
                         uint at = mine + local_row * SUM_ROW + 2u * side + i;
                         own[at] = floatBitsToUint(uintBitsToFloat(own[at]) * shrink);
                     }
-                    subgroupBarrier();
-                    sums[d] = load_c(own[mine], ROW_MAJOR, SUM_ROW);
-                    subgroupBarrier();
+                    row_barrier();
+                    sums[d] = LOAD_C(own, mine, SUM_ROW);
+                    row_barrier();
                 }
             }
         }
@@ -266,14 +266,14 @@ void attend_matrix(Floats q, uint q_at, Uints k, uint k_at, Uints v, uint v_at, 
             own[mine + (16u + local_row) * WEIGHT_ROW + 2u * side + i] = lost_halves(w[0], w[1], high);
 #endif
         }
-        subgroupBarrier();
+        row_barrier();
         [[unroll]] for (uint j = 0u; j < 2u; j++) {
-            MatrixA high = load_a(own[mine + 2u * j], ROW_MAJOR, WEIGHT_ROW);
+            MatrixA high = LOAD_A(own, mine + 2u * j, WEIGHT_ROW);
 #if KV_BITS != 32
-            MatrixA low = load_a(own[mine + 16u * WEIGHT_ROW + 2u * j], ROW_MAJOR, WEIGHT_ROW);
+            MatrixA low = LOAD_A(own, mine + 16u * WEIGHT_ROW + 2u * j, WEIGHT_ROW);
 #endif
             [[unroll]] for (uint d = 0u; d < DEEP; d++) {
-                MatrixB b = load_b(tile_v[(part_k * TILE_KEYS + 16u * j) * ROW + 2u * d], ROW_MAJOR, ROW);
+                MatrixB b = LOAD_B_ROWS(tile_v, (part_k * TILE_KEYS + 16u * j) * ROW + 2u * d, ROW);
 #if KV_BITS != 32
                 sums[d] = multiply_add(low, b, sums[d]);
 #endif
@@ -281,16 +281,16 @@ void attend_matrix(Floats q, uint q_at, Uints k, uint k_at, Uints v, uint v_at, 
             }
         }
     }
-    total += subgroupShuffleXor(total, 1u);
+    total += of_neighbour(total);
     if (side == 0u) {
-        row_stats[gl_SubgroupID * 16u + local_row] = vec2(top, total);
+        row_stats[matrix_subgroup() * 16u + local_row] = vec2(top, total);
     }
     // Subgroups of the same rows add up, in order.
     [[unroll]] for (uint d = 0u; d < DEEP; d++) {
         barrier();
-        store_c4(own[mine], sums[d], ROW_MAJOR, SUM_ROW);
+        STORE_C(own, mine, sums[d], SUM_ROW);
         barrier();
-        for (uint item = 32u * part_k + gl_SubgroupInvocationID; item < 64u; item += 32u * PARTS_K) {
+        for (uint item = 32u * part_k + matrix_lane(); item < 64u; item += 32u * PARTS_K) {
             uint r = item / 4u;
             float most = SCORE_FLOOR;
             [[unroll]] for (uint p = 0u; p < PARTS_K; p++) {

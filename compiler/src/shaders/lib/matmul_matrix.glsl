@@ -78,7 +78,7 @@ void sums_barrier() {
 #if PARTS_K > 1
     barrier();
 #else
-    subgroupBarrier();
+    matrix_barrier();
 #endif
 }
 
@@ -96,9 +96,9 @@ void matmul_matrix(Uints x, Weights w, Floats partials, const uint m, const uint
     }
     uint first = STEPS * split / SPLITS;
     uint last = STEPS * (split + 1u) / SPLITS;
-    uint part_m = gl_SubgroupID % PARTS_M;
-    uint part_n = gl_SubgroupID / PARTS_M % PARTS_N;
-    uint part_k = gl_SubgroupID / (PARTS_M * PARTS_N);
+    uint part_m = matrix_subgroup() % PARTS_M;
+    uint part_n = matrix_subgroup() / PARTS_M % PARTS_N;
+    uint part_k = matrix_subgroup() / (PARTS_M * PARTS_N);
     uint thread = gl_LocalInvocationIndex;
 
     uint x_at[X_LOADS];
@@ -162,11 +162,11 @@ void matmul_matrix(Uints x, Weights w, Floats partials, const uint m, const uint
             uint chunk = 2u * (part_k * DEEP + d);
             MatrixB b[ACROSS];
             [[unroll]] for (uint j = 0u; j < ACROSS; j++) {
-                b[j] = load_b(tile[TILE_W + 16u * (part_n * ACROSS + j) * STRIDE + chunk], COLUMN_MAJOR, STRIDE);
+                b[j] = LOAD_B_COLUMNS(tile, TILE_W + 16u * (part_n * ACROSS + j) * STRIDE + chunk, STRIDE);
             }
             [[unroll]] for (uint i = 0u; i < DOWN * HALVES; i++) {
                 uint at = i / DOWN * TILE_M + 16u * (part_m * DOWN + i % DOWN);
-                MatrixA a = load_a(tile[at * STRIDE + chunk], ROW_MAJOR, STRIDE);
+                MatrixA a = LOAD_A(tile, at * STRIDE + chunk, STRIDE);
                 [[unroll]] for (uint j = 0u; j < ACROSS; j++) {
                     sums[i % DOWN * ACROSS + j] = multiply_add(a, b[j], sums[i % DOWN * ACROSS + j]);
                 }
@@ -178,7 +178,7 @@ void matmul_matrix(Uints x, Weights w, Floats partials, const uint m, const uint
     [[unroll]] for (uint i = 0u; i < DOWN; i++) {
         sums_barrier();
         [[unroll]] for (uint j = 0u; j < ACROSS; j++) {
-            store_c4(tile[gl_SubgroupID * OWN + 4u * j], sums[i * ACROSS + j], ROW_MAJOR, SUM_ROW);
+            STORE_C(tile, matrix_subgroup() * OWN + 4u * j, sums[i * ACROSS + j], SUM_ROW);
         }
         sums_barrier();
         uint row1 = row0 + 16u * (part_m * DOWN + i);
@@ -191,7 +191,7 @@ void matmul_matrix(Uints x, Weights w, Floats partials, const uint m, const uint
             Extras extras[BATCH];
 #endif
             [[unroll]] for (uint e = 0u; e < BATCH; e++) {
-                uint item = from + 32u * (PARTS_K * e + part_k) + gl_SubgroupInvocationID;
+                uint item = from + 32u * (PARTS_K * e + part_k) + matrix_lane();
                 row[e] = row1 + item / (4u * ACROSS);
                 unit[e] = unit1 + item % (4u * ACROSS);
                 uint known = min(row[e], live - 1u);
@@ -201,7 +201,7 @@ void matmul_matrix(Uints x, Weights w, Floats partials, const uint m, const uint
 #endif
             }
             [[unroll]] for (uint e = 0u; e < BATCH; e++) {
-                uint item = from + 32u * (PARTS_K * e + part_k) + gl_SubgroupInvocationID;
+                uint item = from + 32u * (PARTS_K * e + part_k) + matrix_lane();
                 vec4 sum = vec4(0.0);
                 [[unroll]] for (uint p = 0u; p < PARTS_K; p++) {
                     uint subgroup = (p * PARTS_N + part_n) * PARTS_M + part_m;

@@ -9,7 +9,7 @@ model ?= smollm2
 prompt ?= What is the capital of France?
 args ?=
 name ?= $(model)-int4
-export prompt onnx dims precision kv pool profile plot bandwidth
+export prompt onnx dims precision kv activations pool profile plot bandwidth
 
 .PHONY: help setup model run quantize test check snap bench verify device loc
 
@@ -18,7 +18,7 @@ help: ## this list
 	@echo '  make model=NAME  compile models/NAME and build bin/NAME'
 	@echo '     onnx=PATH       a folder or file of your own instead of the prepared source'
 	@echo '     dims=a=1,b=2    compile the graph as it stands, at these dimensions'
-	@echo '     precision=fp32  kv=int8 instead of what the manifest says; profile=release for speed; pool=beside for two files'
+	@echo '     precision=fp32  kv=int8, activations=fp16 instead of what the manifest says; profile=release for speed; pool=beside for two files'
 
 setup: ## install or fetch what is missing: system packages, shaderc, Python packages, crates
 	@tools/setup.sh

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # make model=NAME: two visible steps, the compiler and cargo; leaves bin/NAME and bin/onnxcast.
-#   onnx=PATH dims=a=1,b=2 precision=fp32 kv=int8 pool=beside profile=release   as environment variables, all optional
+#   onnx=PATH dims=a=1,b=2 precision=fp32 kv=int8 activations=fp16 pool=beside profile=release   as environment variables, all optional
 #   from=MODEL   quantises the pool of a compiled model instead of compiling; further arguments go to onnxcast quantize
 # One target folder serves all models, so build and copy happen under a lock.
 set -euo pipefail
@@ -17,6 +17,7 @@ options=()
 [ -z "${dims:-}" ] || options+=(--dims "$dims")
 [ -z "${precision:-}" ] || options+=(--precision "$precision")
 [ -z "${kv:-}" ] || options+=(--kv "$kv")
+[ -z "${activations:-}" ] || options+=(--activations "$activations")
 
 mkdir -p .cache bin
 exec 9>.cache/build.lock

@@ -4,6 +4,7 @@
 use crate::error::{Error, Result};
 use crate::fetch::{self, Place};
 use crate::files;
+use crate::graph::Activations;
 use crate::import::{Bindings, inspect};
 use crate::init;
 use crate::lock::{LOCK, Lock};
@@ -27,6 +28,7 @@ pub struct Wish {
     pub onnx: Option<PathBuf>,
     pub precision: Option<Precision>,
     pub kv: Option<Kv>,
+    pub activations: Option<Activations>,
     pub quantise: QuantiseWish,
     /// Compile the graph as it stands, at these dimensions.
     pub dims: Option<Bindings>,
@@ -130,11 +132,12 @@ impl Job {
         let lock_stays = wish.precision.is_some_and(|p| p != manifest.precision);
         manifest.precision = wish.precision.unwrap_or(manifest.precision);
         manifest.kv = wish.kv.or(manifest.kv);
+        manifest.activations = wish.activations.or(manifest.activations);
         if wish.kv.is_some() && manifest.context.is_none() {
             return Err(Error::new("manifest", "without a context there is no cache to store").at("--kv"));
         }
         if let Some(dims) = &wish.dims {
-            as_it_stands(&mut manifest, dims, wish.precision);
+            as_it_stands(&mut manifest, dims, wish);
         }
         if manifest.homes.is_empty() {
             manifest.homes.push(home.clone());
@@ -268,8 +271,9 @@ fn shown(project: &Path, path: &Path) -> String {
 }
 
 /// One bucket, no cache management, fp32 unless told otherwise.
-fn as_it_stands(m: &mut Manifest, dims: &Bindings, precision: Option<Precision>) {
-    m.precision = precision.unwrap_or(Precision::Fp32);
+fn as_it_stands(m: &mut Manifest, dims: &Bindings, wish: &Wish) {
+    m.precision = wish.precision.unwrap_or(Precision::Fp32);
+    m.activations = wish.activations;
     m.kv = None;
     m.context = None;
     m.text = None;

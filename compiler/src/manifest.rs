@@ -11,6 +11,7 @@ pub use sampling::Table as Sampling;
 pub use workflow::Table as Workflow;
 
 use crate::error::{Error, Result};
+use crate::graph::Activations;
 use crate::import::Bindings;
 use crate::quantise::Settings;
 use crate::storage::{Kv, Precision, Storage};
@@ -32,6 +33,8 @@ pub struct Manifest {
     pub precision: Precision,
     /// What the cache is stored as; else as `precision` has it.
     pub kv: Option<Kv>,
+    /// What products of a prompt may take x as; else what the graph takes.
+    pub activations: Option<Activations>,
     /// How `int4` stores weights.
     pub quantise: Settings,
     /// Rows of the KV cache. Without it every graph runs as it stands.
@@ -111,6 +114,7 @@ struct File {
     licence: String,
     precision: String,
     kv: Option<String>,
+    activations: Option<String>,
     #[serde(default)]
     quantise: Settings,
     context: Option<usize>,
@@ -195,6 +199,10 @@ impl Manifest {
             .ok_or_else(|| bad("precision", format!("'{}' is none of fp32, fp16, int4", file.precision)))?;
         let known = |kv: &String| Kv::parse(kv).ok_or_else(|| bad("kv", format!("'{kv}' is none of fp32, fp16, int8")));
         let kv = file.kv.as_ref().map(known).transpose()?;
+        let known = |name: &String| {
+            Activations::asked(name).ok_or_else(|| bad("activations", format!("'{name}' is none of fp32, fp16")))
+        };
+        let activations = file.activations.as_ref().map(known).transpose()?;
         let mut buckets = vec![];
         for b in &file.buckets {
             buckets.push(bucket(&file, b).map_err(|e| e.at(format!("bucket '{}'", b.name)))?);
@@ -206,6 +214,7 @@ impl Manifest {
             licence: file.licence,
             precision,
             kv,
+            activations,
             quantise: file.quantise,
             context: file.context,
             graphs: file.graphs.into_iter().map(|(graph, files)| (graph, files.into())).collect(),

@@ -39,7 +39,10 @@ pub fn compile(job: &Job, say: &mut dyn FnMut(&str)) -> Result<Compiled> {
 
 /// Fused graphs as `compile` plans them, for those who want to look at them, and the passes' logs.
 pub fn fused(job: &Job, imported: Vec<BucketGraph>) -> Result<(Vec<BucketGraph>, Vec<Log>)> {
-    let (mut fused, logs) = fuse(imported)?;
+    let (mut fused, mut logs) = fuse(imported)?;
+    if let Some(asked) = job.manifest.activations {
+        fused.iter_mut().zip(&mut logs).for_each(|(b, log)| passes::take(&mut b.graph, asked, log));
+    }
     for bucket in fused.iter().filter(|b| b.decoder) {
         stops_are_tokens(job, bucket)?;
         if let Some(w) = &job.workflow {
@@ -233,3 +236,6 @@ fn picture<'a>(m: &'a Manifest, program: &Program) -> Result<Option<(&'a Picture
     };
     Ok(Some((picture, picture.law(input)?)))
 }
+
+#[cfg(test)]
+mod tests;

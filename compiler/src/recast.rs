@@ -79,6 +79,8 @@ impl Recast {
             licence: card.licence,
             precision: Precision::Int4,
             kv: None,
+            // The pool's graphs say it.
+            activations: None,
             quantise: settings(project, name)?,
             context: context(&self.buckets),
             graphs: BTreeMap::new(),

@@ -312,6 +312,7 @@ fn wrong_manifests_and_names_are_one_line() {
     assert!(refusal(dir.path(), &["compile", "nobody"]).contains("models/nobody/model.toml"));
     assert!(refusal(dir.path(), &["compile", "../x"]).contains("no model name"));
     onnxcast(dir.path(), &["compile", "tiny", "--precision", "fp8"]).code(2);
+    onnxcast(dir.path(), &["compile", "tiny", "--activations", "bf16"]).code(2);
     onnxcast(dir.path(), &["compile", "tiny", "--dims", "a"]).code(2);
 }
 

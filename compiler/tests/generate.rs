@@ -1,5 +1,6 @@
 //! Decoders end to end in one process: ONNX file, fused graph, plan, SPIR-V, device; tokens against recorded references.
 
+use onnxcast::graph::Activations;
 use onnxcast::import::{self, Options};
 use onnxcast::passes::{self, Log};
 use onnxcast::plan::{self, BucketGraph, Kv, Lock, Precision, Request, Shaders, Storage};
@@ -229,6 +230,23 @@ fn an_int8_cache_stays_close_to_an_fp16_one_and_chunks_do_not_matter() {
     assert!(far > 0.0 && far < 0.01 * most, "logits of up to {most} are {far} apart");
     let (far, _) = apart(&after_prompt(1, INT8_CACHE), &coded);
     assert!(far < 0.001 * most, "token by token, logits of up to {most} are {far} apart");
+}
+
+#[test]
+fn plain_forms_give_the_same_bits_whatever_matrix_units_would_take() {
+    let after = |activations: Option<Activations>| {
+        let mut buckets =
+            [("prefill", 16), ("decode", 1)].map(|(name, rows)| fused("models/tiny/model.onnx", 64, name, rows));
+        for b in buckets.iter_mut().filter(|_| activations.is_some()) {
+            passes::take(&mut b.graph, activations.unwrap_or_default(), &mut Log::default());
+        }
+        let plan = assembled(&buckets, 64, Precision::Fp16);
+        let taken = cost::activations(&plan.program).name();
+        (taken, generate(&mut open(plan), 64, &(3..40).collect::<Vec<u32>>(), 2))
+    };
+    let (own, one) = (after(None), after(Some(Activations::F16)));
+    assert_eq!((own.0, one.0), (Some("fp32"), Some("fp16")));
+    assert_eq!(own.1, one.1);
 }
 
 #[test]

@@ -127,6 +127,34 @@ pub fn table(program: &Program) -> Option<&Tensor> {
     tensors.flatten().filter_map(|i| program.tensors.get(i as usize)).max_by_key(|t| t.bytes)
 }
 
+/// Kernels that multiply many rows on matrix units, by what they take x as there: one half (`fp16`), or two, which keep what f32 has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Activations {
+    pub fp16: usize,
+    pub fp32: usize,
+}
+
+pub fn activations(program: &Program) -> Activations {
+    let halves = |k: &Kernel| {
+        let tiled = k.matrix.iter().any(|(name, _)| name == "TILE_M");
+        k.defines.iter().find(|(name, _)| tiled && name == "HALVES").map(|(_, n)| n == "1")
+    };
+    let found = || program.kernels.iter().filter_map(halves);
+    Activations { fp16: found().filter(|one| *one).count(), fp32: found().filter(|one| !one).count() }
+}
+
+impl Activations {
+    /// The manifest's word for it; none where no product has such a form.
+    pub fn name(self) -> Option<&'static str> {
+        match self {
+            Activations { fp16: 0, fp32: 0 } => None,
+            Activations { fp16: 0, .. } => Some("fp32"),
+            Activations { fp32: 0, .. } => Some("fp16"),
+            _ => Some("mixed"),
+        }
+    }
+}
+
 /// Bytes of cache that one token takes in all layers.
 pub fn cache_row_bytes(program: &Program) -> u64 {
     let context = program.decoder.as_ref().map_or(1, |d| d.context.max(1));
@@ -290,6 +318,27 @@ pub(crate) mod tests {
             dtype: Elem::Q8,
         };
         assert_eq!((cache_row_bytes(&program), cache_type(&program)), (2 * (8 + 4), "int8"));
+    }
+
+    #[test]
+    fn what_products_of_a_prompt_take_is_told_by_their_matrix_forms() {
+        let mut program = toy();
+        assert_eq!(activations(&program).name(), None);
+        let product = |halves: &'static str| Kernel {
+            defines: vec![("HALVES".into(), halves.into())].into(),
+            matrix: vec![("MATRIX".into(), "1".into()), ("TILE_M".into(), "64".into())].into(),
+            ..kernel("linear.comp")
+        };
+        program.kernels.to_mut().push(product("2"));
+        assert_eq!(activations(&program).name(), Some("fp32"));
+        program.kernels.to_mut().push(product("1"));
+        assert_eq!(activations(&program).name(), Some("mixed"));
+        program.kernels.to_mut().remove(2);
+        assert_eq!(activations(&program).name(), Some("fp16"));
+        // Rows are prepared and parts of sums added up by kernels that multiply nothing.
+        let other = Kernel { matrix: vec![("MATRIX".into(), "1".into())].into(), ..product("2") };
+        program.kernels.to_mut().push(other);
+        assert_eq!(activations(&program), Activations { fp16: 1, fp32: 0 });
     }
 
     #[test]

@@ -11,6 +11,7 @@ mod support;
 mod workflow;
 
 use crate::error::{Error, Result};
+use crate::graph::Activations;
 use crate::import::Bindings;
 use crate::job::{QuantiseWish, Wish};
 use crate::quantise::{Method, Settings, ZeroName};
@@ -209,6 +210,9 @@ struct Model {
     /// fp32, fp16 or int8: the KV cache, instead of what the manifest says
     #[arg(long, value_parser = kv, conflicts_with = "dims")]
     kv: Option<Kv>,
+    /// fp32 or fp16: what products of a prompt may take x as, instead of what the manifest or the graph says
+    #[arg(long, value_parser = activations)]
+    activations: Option<Activations>,
     #[command(flatten)]
     codes: Codes,
     /// Compile the graph as it stands, at these dimensions
@@ -224,9 +228,11 @@ struct Model {
 
 impl Model {
     fn wish(self) -> Wish {
-        let Model { name, manifest, onnx, precision, kv, codes, dims, without_weights, allow_lossy: lossy } = self;
-        let quantise = codes.wish();
-        Wish { project: PathBuf::new(), name, manifest, onnx, precision, kv, quantise, dims, without_weights, lossy }
+        let Model { name, manifest, onnx, precision, kv, activations, .. } = self;
+        let (quantise, dims, without_weights, lossy) =
+            (self.codes.wish(), self.dims, self.without_weights, self.allow_lossy);
+        let project = PathBuf::new();
+        Wish { project, name, manifest, onnx, precision, kv, activations, quantise, dims, without_weights, lossy }
     }
 }
 
@@ -236,6 +242,10 @@ fn precision(text: &str) -> Result<Precision, String> {
 
 fn kv(text: &str) -> Result<Kv, String> {
     Kv::parse(text).ok_or_else(|| "none of fp32, fp16, int8".into())
+}
+
+fn activations(text: &str) -> Result<Activations, String> {
+    Activations::asked(text).ok_or_else(|| "none of fp32, fp16".into())
 }
 
 /// `a=1,b=2`.

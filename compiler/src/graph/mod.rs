@@ -127,7 +127,7 @@ pub struct Graph {
     pub outputs: Vec<Output>,
     /// Made by `kv_in_place`; state inputs and outputs are not in `inputs` and `outputs`.
     pub states: Vec<State>,
-    /// In which type the export takes what its linear layers multiply: so may kernels for many rows.
+    /// In which type the export, or instead of it the manifest, takes what linear layers multiply: so may kernels for many rows.
     pub activations: Activations,
 }
 
@@ -159,6 +159,11 @@ impl Activations {
 
     pub fn parse(name: &str) -> Option<Activations> {
         [Activations::F32, Activations::Bf16, Activations::F16].into_iter().find(|a| a.name() == name)
+    }
+
+    /// What a manifest may ask for; bf16 is what an export may have.
+    pub fn asked(name: &str) -> Option<Activations> {
+        Activations::parse(name).filter(|a| *a != Activations::Bf16)
     }
 }
 

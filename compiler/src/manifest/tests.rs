@@ -44,6 +44,7 @@ fn errors_name_the_key() {
         ("fp16", "fp8", "key 'precision': 'fp8' is none of fp32, fp16, int4"),
         ("licence", "license", "unknown field `license`"),
         ("context = 64", "context = 64\nkv = \"int4\"", "key 'kv': 'int4' is none of fp32, fp16, int8"),
+        ("context = 64", "context = 64\nactivations = \"bf16\"", "key 'activations': 'bf16' is none of fp32, fp16"),
         ("title = \"Tiny\"", "", "missing field `title`"),
         ("graph = \"decoder\"\nrows = 16", "graph = \"x\"\nrows = 16", "'x' is not among [graphs]: decoder"),
         ("graph = \"decoder\"\nrows = 16", "graph = []", "key 'graph': the list is empty"),
@@ -95,6 +96,16 @@ fn a_manifest_inherits_what_it_does_not_say() {
     assert_eq!((m.buckets.len(), dims), (1, vec![3, 31, 1]), "buckets are replaced, dimensions are merged");
     assert_eq!(m.homes, [PathBuf::from("small"), PathBuf::from("tiny")]);
     assert_eq!(m.cache, "tiny");
+}
+
+#[test]
+fn activations_are_the_graphs_own_unless_asked_for_and_inherited() {
+    let asked = |text: &str| Manifest::parse(text, "tiny").unwrap().activations;
+    let parent = DECODER.replace("context = 64", "context = 64\nactivations = \"fp16\"");
+    assert_eq!((asked(DECODER), asked(&parent)), (None, Some(Activations::F16)));
+    let child = |text: &str| load(&[("small", text), ("tiny", &parent)]).unwrap().activations;
+    assert_eq!(child("extends = \"tiny\""), Some(Activations::F16));
+    assert_eq!(child("extends = \"tiny\"\nactivations = \"fp32\""), Some(Activations::F32));
 }
 
 #[test]

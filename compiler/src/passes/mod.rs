@@ -24,6 +24,8 @@ mod rows;
 mod split_linear;
 mod widen;
 
+pub use widen::take;
+
 use crate::error::Result;
 use crate::graph::{Graph, verify};
 

@@ -271,6 +271,25 @@ fn widen_notes_what_all_linear_layers_take() {
 }
 
 #[test]
+fn the_manifests_word_on_activations_goes_before_the_exports() {
+    for (own, asked, said) in [
+        ("fp32", Activations::F16, "linear layers take fp32; fp16 is asked for, and so may kernels for many rows"),
+        ("bf16", Activations::F16, "linear layers take bf16; fp16 is asked for, and so may kernels for many rows"),
+        (
+            "fp16",
+            Activations::F32,
+            "linear layers take fp16; fp32 is asked for, so kernels for many rows keep f32's digits",
+        ),
+        ("fp16", Activations::F16, "fp16 is asked for, and what linear layers take anyway"),
+    ] {
+        let mut graph = parse(&format!("graph g\nactivations {own}\n")).unwrap();
+        let mut log = Log::default();
+        take(&mut graph, asked, &mut log);
+        assert_eq!((graph.activations, log.lines), (asked, vec!["[activations]".to_string(), said.to_string()]));
+    }
+}
+
+#[test]
 fn widen_computes_fp16_exports_in_f32() {
     let fused = holds(&DECODER.replace("f32", "f16"), 2e-2);
     assert!(!fused.contains("f16") && !fused.contains("Cast"), "{fused}");

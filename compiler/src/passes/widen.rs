@@ -42,6 +42,20 @@ pub fn inside(graph: &mut Graph, log: &mut Log) -> Result<()> {
     widen(graph, log, &ports)
 }
 
+/// The manifest's word on activations, which goes before the export's. Behind the passes, none of which asks.
+pub fn take(graph: &mut Graph, asked: Activations, log: &mut Log) {
+    let (own, name) = (graph.activations.name(), asked.name());
+    log.lines.push("[activations]".into());
+    log.say(match asked {
+        _ if asked == graph.activations => format!("{name} is asked for, and what linear layers take anyway"),
+        Activations::F32 => {
+            format!("linear layers take {own}; fp32 is asked for, so kernels for many rows keep f32's digits")
+        }
+        _ => format!("linear layers take {own}; {name} is asked for, and so may kernels for many rows"),
+    });
+    graph.activations = asked;
+}
+
 fn widen(graph: &mut Graph, log: &mut Log, ports: &[ValueId]) -> Result<()> {
     graph.activations = multiplied(graph);
     if graph.activations != Activations::F32 {

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::album::Album;
 use super::beyond::{self, Beyond};
-use crate::cost;
+use crate::cost::{self, Activations};
 use crate::device::{self, Limits};
 use crate::error::Result;
 use crate::layout::MemoryPlan;
@@ -86,6 +86,12 @@ impl<'a> Info<'a> {
         line("source", card.source.to_owned());
         line("licence", card.licence.to_owned());
         line("precision", card.precision.to_owned());
+        let Activations { fp16, fp32 } = cost::activations(program);
+        match cost::activations(program).name() {
+            None => {}
+            Some("mixed") => line("activations", format!("matrix units take fp16 in {fp16} kernels, fp32 in {fp32}")),
+            Some(name) => line("activations", format!("matrix units take {name}")),
+        }
         for (layout, values, bytes) in cost::layouts(program) {
             line(&format!("  {layout}"), format!("{}, {:.3} bits a value", human(bytes), bits(bytes, values)));
         }
@@ -175,6 +181,9 @@ impl<'a> Info<'a> {
         });
         let layouts = cost::layouts(program).into_iter();
         out["layouts"] = layouts.map(|(name, n, bytes)| json!({"layout": name, "values": n, "bytes": bytes})).collect();
+        if let Some(name) = cost::activations(program).name() {
+            out["activations"] = json!(name);
+        }
         if let Some(table) = cost::table(program) {
             out["table"] = json!({"layout": table.layout, "shape": table.shape, "bytes": table.bytes});
         }

@@ -1,6 +1,7 @@
 """Tokens and speeds of every model of the tables in docs/performance.md, in one go on one device.
 
-  speed.py build FOLDER            compiles every model of the tables, without weights: FOLDER/programs.tar.xz; needs no GPU
+  speed.py build FOLDER            compiles every model of the tables, without weights: FOLDER/programs.tar.xz; needs no GPU, but
+                                   what tools/modelgen needs, for exports in fp16
   speed.py measure FOLDER --out O  unpacks it and measures; needs python3 alone, but for start-up, which needs numpy and onnx
 
 In: graphs and manifests of this repository. Out: O/{speed.json, speed.md, speed.log, roofline-NAME.svg of each model}. Promise: tokens are
@@ -17,6 +18,7 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+import threading
 import time
 from pathlib import Path
 
@@ -33,6 +35,8 @@ ARCHIVE, PROMPT, TOKENS = "programs.tar.xz", ",".join(str(7 * i + 3) for i in ra
 SYNTHETIC = ("--weights", "synthetic:1")
 # Longest that one process may take.
 MOST_S = 120.0
+# An archive for a machine that takes 64 MiB, drivers and this tree among them.
+MOST_BYTES = 45 << 20
 
 
 def say(text: str) -> None:
@@ -43,11 +47,21 @@ def compiled(model: Model, folder: Path, target: str, profile: str) -> Path:
     """Builds one executable into the folder."""
     precision = ["--precision", "int4"] if model.precision == "int4" else []
     run = lambda *command, **more: subprocess.run(command, check=True, cwd=ROOT, **more)  # noqa: E731
-    run(f"{target}/onnxcast", "compile", model.name, "--manifest", str(HERE / model.manifest), "--onnx", model.onnx, "--without-weights",
-        *precision)
+    with tempfile.TemporaryDirectory() as made:
+        onnx = model.onnx if isinstance(model.onnx, str) else exported(model.onnx, made)
+        run(f"{target}/onnxcast", "compile", model.name, "--manifest", str(HERE / model.manifest), "--onnx", onnx, "--without-weights",
+            *precision)
     env = os.environ | {"ONNXCAST_MODEL": model.name}
     run("cargo", "build", "--quiet", "--locked", "--profile", profile, "--workspace", "--bin", "onnxcast-model", env=env)
     return stripped(f"{target}/onnxcast-model", folder / model.name)
+
+
+def exported(arguments: tuple[str, ...], folder: str) -> str:
+    """Graphs without weights that tools/modelgen writes."""
+    python = ROOT / ".cache/venv/bin/python"
+    subprocess.run([str(python) if python.exists() else sys.executable, "-m", "modelgen", *arguments, "--graph-only", "--out", folder],
+                   check=True, cwd=HERE.parent, stdout=sys.stderr)
+    return folder
 
 
 def stripped(source: str, to: Path) -> Path:
@@ -74,15 +88,22 @@ def build(folder: Path, profile: str, models: list[Model]) -> bool:
         with lzma.open(folder / ARCHIVE, "wb", filters=law) as packed, tarfile.open(fileobj=packed, mode="w") as tar:
             for path in made:
                 tar.add(path, path.name)
-    say(f"{folder / ARCHIVE}: {(folder / ARCHIVE).stat().st_size / 2**20:.1f} MiB, {len(made) - 1} models")
-    return not failed
+    return fits(folder / ARCHIVE, len(made) - 1) and not failed
+
+
+def fits(archive: Path, models: int, most: int = MOST_BYTES) -> bool:
+    size = archive.stat().st_size
+    say(f"{archive}: {size / 2**20:.1f} MiB, {models} models")
+    if size > most:
+        say(f"FAIL {archive}: more than {most / 2**20:.0f} MiB; leave models out with --only, or build with --profile release")
+    return size <= most
 
 
 class Machine:
     """Where programs run: their folder, caches and log, and the time that is left."""
 
-    def __init__(self, programs: Path, out: Path, seconds: float, flags: list[str]):
-        self.programs, self.out, self.flags, self.end = programs, out, flags, time.time() + seconds
+    def __init__(self, programs: Path, out: Path, end: float, flags: list[str]):
+        self.programs, self.out, self.flags, self.end = programs, out, flags, end
         self.caches, self.failed = programs / "caches", []
         self.log = open(out / "speed.log", "a", encoding="utf-8")
 
@@ -184,10 +205,14 @@ def first_token(machine: Machine, command: list[str], cache: str) -> float | Non
     env = machine.env(cache) | {"__GL_SHADER_DISK_CACHE": "0"}
     start = time.time()
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=machine.log, stdin=subprocess.DEVNULL, env=env) as process:
+        # Reading waits for as long as the program lives.
+        end = threading.Timer(max(min(machine.left(), MOST_S), 0), process.kill)
+        end.start()
         byte = process.stdout.read(1)
         took = time.time() - start
         process.stdout.read()
-        code = process.wait(MOST_S)
+        code = process.wait()
+        end.cancel()
     return took if byte and code == 0 else None
 
 
@@ -262,8 +287,9 @@ def unpack(folder: Path, work: str) -> Path:
 
 def measure(folder: Path, out: Path, seconds: float, flags: list[str], rounds: int) -> bool:
     out.mkdir(parents=True, exist_ok=True)
+    end = time.time() + seconds  # unpacking takes of it too
     with tempfile.TemporaryDirectory() as work:
-        machine = Machine(unpack(folder, work), out, seconds, flags)
+        machine = Machine(unpack(folder, work), out, end, flags)
         report = Report(machine)
         present = [m for m in MODELS if (machine.programs / m.name).exists()]
         for model in MODELS:
@@ -308,7 +334,7 @@ def main() -> None:
     m = sub.add_parser("measure")
     m.add_argument("folder", type=Path, help="with programs.tar.xz, or with the executables themselves")
     m.add_argument("--out", type=Path, required=True)
-    m.add_argument("--seconds", type=float, default=460, help="after which nothing more is started")
+    m.add_argument("--seconds", type=float, default=420, help="within which it ends; no step is started that has no time left")
     m.add_argument("--rounds", type=int, default=3, help="runs of every row")
     m.add_argument("--flags", type=str.split, default=[], help="for every run, such as '--device 1'")
     m.set_defaults(fn=lambda a: measure(a.folder, a.out, a.seconds, a.flags, a.rounds))

@@ -1,6 +1,7 @@
 """speed.py with programs that are scripts: what it makes of rows, and that no failure stops the rest."""
 import json
 import sys
+import time
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
@@ -38,14 +39,23 @@ def test_a_table_beside_peers_has_our_median_and_says_how_far_ahead_it_is():
     assert of["ours, times as fast as the goal"][0] == "0.58"
     prefill = lines(tables.beside(tables.PREFILL, tables.PREFILL_PEERS, tables.ours_prefill(results()), tables.PREFILL_GOAL, False))
     of = {line[0]: line[1:] for line in prefill}
-    assert of["**ours**"] == ["**2**", "-", "-", "**3**"]
-    assert of["ours, times as fast as the best peer"] == ["1.20", "-", "-", "1.03"]
+    assert of["**ours**"] == ["**2**", "-", "-", "-", "-", "**3**", "-"]
+    assert of["ours, times as fast as the best peer"] == ["1.20", "-", "-", "-", "-", "1.03", "-"]
+
+
+def test_prefill_says_which_export_and_which_buckets_a_column_is_of():
+    assert tables.PREFILL == [
+        "0.5B fp16, one chunk", "0.5B fp16, fp16 export, one chunk", "2.2B fp16, chunks of 128", "2.2B fp16, fp16 export, one chunk",
+        "14B int4, one chunk", "picture 384 x 384", "picture 384 x 384, fp16 export"]
+    for model in tables.MODELS:
+        rows = [line for line in (speed.HERE / model.manifest).read_text().splitlines() if line.startswith("rows = ")]
+        assert rows[0] == f"rows = {model.chunk}", "of the prefill bucket, the first that has rows"
 
 
 def test_the_peers_fill_their_columns():
     for columns, peers, goal in ((tables.DECODE, tables.DECODE_PEERS, tables.DECODE_GOAL), (tables.PREFILL, tables.PREFILL_PEERS, tables.PREFILL_GOAL)):
         assert {len(r) for r in peers.values()} | {len(goal)} == {len(columns)}
-    assert len(tables.DECODE_FLOOR) == len(tables.DECODE) and [m.column for m in tables.MODELS] == tables.DECODE
+    assert len(tables.DECODE_FLOOR) == len(tables.DECODE) and [m.column for m in tables.MODELS][:len(tables.DECODE)] == tables.DECODE
 
 
 def test_a_prediction_is_bytes_and_dispatches_of_a_whole_run():
@@ -135,12 +145,13 @@ def test_everything_is_measured_and_what_lacks_is_told(tmp_path):
         assert sorted({r["test"] for r in mine["bench"]}) == sorted(model.tests())
         drawn = ET.parse(out / f"roofline-{model.name.removeprefix('speed-')}.svg").getroot()
         assert sum(c.get("class") == "point" for c in drawn.iter()) == 1 + len(model.tests())
-    # Registers of five models, and the pool.
-    assert len(found["failed"]) == 6 and sum("exit code 4" in f for f in found["failed"]) == 5
+    # Registers of each model, and the pool.
+    models = len(tables.MODELS)
+    assert len(found["failed"]) == models + 1 and sum("exit code 4" in f for f in found["failed"]) == models
     page = (out / "speed.md").read_text()
     assert "1000 1000" in page and "### Did not run" in page and "no pool could be made" in page
     # Files that a machine may hand back at once.
-    assert len(list(out.iterdir())) == 8
+    assert len(list(out.iterdir())) == 3 + models
 
 
 def test_a_model_that_fails_stops_no_other_and_differing_tokens_are_told(tmp_path):
@@ -171,6 +182,19 @@ def test_an_archive_is_unpacked(tmp_path):
 
 
 def test_a_first_token_is_timed_and_a_failure_is_none(tmp_path):
-    machine = speed.Machine(tmp_path, tmp_path, 60, [])
+    machine = speed.Machine(tmp_path, tmp_path, time.time() + 60, [])
     assert speed.first_token(machine, [sys.executable, "-c", "print(1)"], "a") > 0
     assert speed.first_token(machine, [sys.executable, "-c", "raise SystemExit(3)"], "a") is None
+
+
+def test_a_program_that_hangs_before_its_first_token_is_stopped(tmp_path):
+    machine = speed.Machine(tmp_path, tmp_path, time.time() + 0.5, [])
+    start = time.time()
+    assert speed.first_token(machine, [sys.executable, "-c", "import time; time.sleep(60)"], "a") is None and time.time() - start < 30
+
+
+def test_an_archive_that_a_machine_would_not_take_fails(tmp_path, capsys):
+    archive = tmp_path / speed.ARCHIVE
+    archive.write_bytes(bytes(3 << 20))
+    assert speed.fits(archive, 7) and "3.0 MiB, 7 models" in capsys.readouterr().err
+    assert not speed.fits(archive, 7, 2 << 20) and "more than 2 MiB" in capsys.readouterr().err

@@ -187,7 +187,9 @@ fn a_layer_takes_at_most_five_dispatches_and_a_prompt_two_more_around_each_produ
         let decoder = program.decoder.as_ref().unwrap();
         for index in [decoder.prefill, decoder.decode] {
             let bucket = &program.buckets[index as usize];
-            let layers: Vec<&Block> = bucket.blocks.iter().filter(|b| b.table.len() == *count).collect();
+            // The last layer has no other behind it to prepare rows for, so it may stand alone.
+            let all = |b: &&Block| b.table.len() == *count || *count > 2 && b.table.len() == count - 1;
+            let layers: Vec<&Block> = bucket.blocks.iter().filter(all).collect();
             assert_eq!(layers.len(), 1, "{name} {}: one class of equal layers", bucket.name);
             let prepares = |d: &&Dispatch| program.kernels[d.kernel as usize].source == "halves.comp";
             let prepared = layers[0].dispatches.iter().filter(prepares).count();
@@ -196,7 +198,7 @@ fn a_layer_takes_at_most_five_dispatches_and_a_prompt_two_more_around_each_produ
             let adds =
                 |d: &&Dispatch| program.kernels[d.kernel as usize].defines.iter().any(|(name, _)| name == "ADD_UP");
             let added = layers[0].dispatches.iter().filter(adds).count();
-            assert!(added <= prepared, "{name} {}: {added}", bucket.name);
+            assert!(prepared + added <= if bucket.rows == 1 { 0 } else { 6 }, "{name} {}: {added}", bucket.name);
             let others = layers[0].dispatches.len() - prepared - added;
             assert!(others <= 5, "{name} {}: {others} dispatches", bucket.name);
         }

@@ -53,89 +53,78 @@ const DRAW_PICK_N151936: u32 = 16;
 
 static KERNELS: &[Kernel] = &[
     kernel!(
-        "gather_f16_m1_k896_rows151936", "gather_rows.comp", args 4, writes 4, [M = "1",
-        K = "896", ROWS = "151936", WEIGHT_BITS = "16", LIVE = "1"]
+        "gather_f16_m1_k896_rows151936", "gather_rows.comp", args 4, writes 4, [M = "1", K = "896", ROWS = "151936",
+        WEIGHT_BITS = "16", LIVE = "1"]
     ),
     kernel!(
-        "qkv_f16_m1_k896_h14_2_d64_c1024_rms", "qkv.comp", args 12, writes 28, [M = "1",
-        K = "896", HQ = "14", HKV = "2", D = "64", C = "1024", WEIGHT_BITS = "16",
-        KV_BITS = "16", BIAS = "1", ROTARY = "64", TABLE = "1024", INTERLEAVED = "0",
-        QUADS = "1", POS_WORD = "0", ROWS_WORD = "1", LIVE = "1", THREAD_ROWS = "0",
-        LOCAL = "112", SLOTS = "112", UNITS = "1", NORM = "1", EPS = "1e-6", HALVES =
-        "0"]
+        "qkv_f16_m1_k896_h14_2_d64_c1024_rms", "qkv.comp", args 12, writes 28, [M = "1", K = "896", HQ = "14", HKV =
+        "2", D = "64", C = "1024", WEIGHT_BITS = "16", KV_BITS = "16", BIAS = "1", ROTARY = "64", TABLE = "1024",
+        INTERLEAVED = "0", QUADS = "1", POS_WORD = "0", ROWS_WORD = "1", LIVE = "1", THREAD_ROWS = "0", LOCAL = "112",
+        SLOTS = "112", UNITS = "1", NORM = "1", EPS = "1e-6", HALVES = "0"]
     ),
     kernel!(
-        "qkv_f16_m1_k896_h14_2_d64_c1024_rms_by2", "qkv.comp", args 12, writes 28, [M =
-        "1", K = "896", HQ = "14", HKV = "2", D = "64", C = "1024", WEIGHT_BITS = "16",
-        KV_BITS = "16", BIAS = "1", ROTARY = "64", TABLE = "1024", INTERLEAVED = "0",
-        QUADS = "1", POS_WORD = "0", ROWS_WORD = "1", LIVE = "1", THREAD_ROWS = "0",
-        LOCAL = "224", SLOTS = "112", UNITS = "2", NORM = "1", EPS = "1e-6", HALVES =
-        "0"]
+        "qkv_f16_m1_k896_h14_2_d64_c1024_rms_by2", "qkv.comp", args 12, writes 28, [M = "1", K = "896", HQ = "14", HKV =
+        "2", D = "64", C = "1024", WEIGHT_BITS = "16", KV_BITS = "16", BIAS = "1", ROTARY = "64", TABLE = "1024",
+        INTERLEAVED = "0", QUADS = "1", POS_WORD = "0", ROWS_WORD = "1", LIVE = "1", THREAD_ROWS = "0", LOCAL = "224",
+        SLOTS = "112", UNITS = "2", NORM = "1", EPS = "1e-6", HALVES = "0"]
     ),
     kernel!(
-        "attend_f16_m1_h14_2_d64_c1024", "split_attention.comp", args 8, writes 104, [HQ
-        = "14", HKV = "2", D = "64", C = "1024", KV_BITS = "16", SCALE = "0.125", WINDOW
-        = "0", POS_WORD = "0", LOCAL = "128", KEYS = "8", SPLITS = "4", LIVE = "1"]
+        "attend_f16_m1_h14_2_d64_c1024", "split_attention.comp", args 8, writes 104, [HQ = "14", HKV = "2", D = "64", C
+        = "1024", KV_BITS = "16", SCALE = "0.125", WINDOW = "0", POS_WORD = "0", LOCAL = "128", KEYS = "8", SPLITS =
+        "4", LIVE = "1"]
     ),
     kernel!(
-        "matvec_f16_m1_k896_n896_add", "linear.comp", args 5, writes 4, [M = "1", K =
-        "896", N = "896", WEIGHT_BITS = "16", ACT = "0", BIAS = "0", RESIDUAL = "1", LIVE
-        = "1", THREAD_ROWS = "0", LOCAL = "112", SLOTS = "112", UNITS = "1", NORM = "0",
-        EPS = "0.0", HALVES = "0"]
+        "matvec_f16_m1_k896_n896_add", "linear.comp", args 5, writes 4, [M = "1", K = "896", N = "896", WEIGHT_BITS =
+        "16", ACT = "0", BIAS = "0", RESIDUAL = "1", LIVE = "1", THREAD_ROWS = "0", LOCAL = "112", SLOTS = "112", UNITS
+        = "1", NORM = "0", EPS = "0.0", HALVES = "0"]
     ),
     kernel!(
-        "matvec_f16_m1_k896_n896_add_by2", "linear.comp", args 5, writes 4, [M = "1", K =
-        "896", N = "896", WEIGHT_BITS = "16", ACT = "0", BIAS = "0", RESIDUAL = "1", LIVE
-        = "1", THREAD_ROWS = "0", LOCAL = "224", SLOTS = "112", UNITS = "2", NORM = "0",
-        EPS = "0.0", HALVES = "0"]
+        "matvec_f16_m1_k896_n896_add_by2", "linear.comp", args 5, writes 4, [M = "1", K = "896", N = "896", WEIGHT_BITS
+        = "16", ACT = "0", BIAS = "0", RESIDUAL = "1", LIVE = "1", THREAD_ROWS = "0", LOCAL = "224", SLOTS = "112",
+        UNITS = "2", NORM = "0", EPS = "0.0", HALVES = "0"]
     ),
     kernel!(
-        "gated_matvec_f16_m1_k896_n4864_rms_silu", "gated_linear.comp", args 5, writes 4,
-        [M = "1", K = "896", N = "4864", WEIGHT_BITS = "16", ACT = "15", LIVE = "1",
-        THREAD_ROWS = "0", LOCAL = "224", SLOTS = "56", UNITS = "4", NORM = "1", EPS =
-        "1e-6", HALVES = "0"]
-    ),
-    kernel!(
-        "gated_matvec_f16_m1_k896_n4864_rms_silu_by8", "gated_linear.comp", args 5,
-        writes 4, [M = "1", K = "896", N = "4864", WEIGHT_BITS = "16", ACT = "15", LIVE =
-        "1", THREAD_ROWS = "0", LOCAL = "448", SLOTS = "56", UNITS = "8", NORM = "1", EPS
-        = "1e-6", HALVES = "0"]
-    ),
-    kernel!(
-        "matvec_f16_m1_k4864_n896_add", "linear.comp", args 5, writes 4, [M = "1", K =
-        "4864", N = "896", WEIGHT_BITS = "16", ACT = "0", BIAS = "0", RESIDUAL = "1",
-        LIVE = "1", THREAD_ROWS = "0", LOCAL = "304", SLOTS = "304", UNITS = "1", NORM =
-        "0", EPS = "0.0", HALVES = "0"]
-    ),
-    kernel!(
-        "matvec_f16_m1_k896_n151936_rms", "linear.comp", args 5, writes 4, [M = "1", K =
-        "896", N = "151936", WEIGHT_BITS = "16", ACT = "0", BIAS = "0", RESIDUAL = "0",
-        LIVE = "1", THREAD_ROWS = "0", LOCAL = "224", SLOTS = "112", UNITS = "4", NORM =
-        "1", EPS = "1e-6", HALVES = "0"]
-    ),
-    kernel!(
-        "matvec_f16_m1_k896_n151936_rms_by8", "linear.comp", args 5, writes 4, [M = "1",
-        K = "896", N = "151936", WEIGHT_BITS = "16", ACT = "0", BIAS = "0", RESIDUAL =
-        "0", LIVE = "1", THREAD_ROWS = "0", LOCAL = "448", SLOTS = "112", UNITS = "8",
+        "gated_matvec_f16_m1_k896_n4864_rms_silu", "gated_linear.comp", args 5, writes 4, [M = "1", K = "896", N =
+        "4864", WEIGHT_BITS = "16", ACT = "15", LIVE = "1", THREAD_ROWS = "0", LOCAL = "224", SLOTS = "56", UNITS = "4",
         NORM = "1", EPS = "1e-6", HALVES = "0"]
+    ),
+    kernel!(
+        "gated_matvec_f16_m1_k896_n4864_rms_silu_by8", "gated_linear.comp", args 5, writes 4, [M = "1", K = "896", N =
+        "4864", WEIGHT_BITS = "16", ACT = "15", LIVE = "1", THREAD_ROWS = "0", LOCAL = "448", SLOTS = "56", UNITS = "8",
+        NORM = "1", EPS = "1e-6", HALVES = "0"]
+    ),
+    kernel!(
+        "matvec_f16_m1_k4864_n896_add", "linear.comp", args 5, writes 4, [M = "1", K = "4864", N = "896", WEIGHT_BITS =
+        "16", ACT = "0", BIAS = "0", RESIDUAL = "1", LIVE = "1", THREAD_ROWS = "0", LOCAL = "304", SLOTS = "304", UNITS
+        = "1", NORM = "0", EPS = "0.0", HALVES = "0"]
+    ),
+    kernel!(
+        "matvec_f16_m1_k896_n151936_rms", "linear.comp", args 5, writes 4, [M = "1", K = "896", N = "151936",
+        WEIGHT_BITS = "16", ACT = "0", BIAS = "0", RESIDUAL = "0", LIVE = "1", THREAD_ROWS = "0", LOCAL = "224", SLOTS =
+        "112", UNITS = "4", NORM = "1", EPS = "1e-6", HALVES = "0"]
+    ),
+    kernel!(
+        "matvec_f16_m1_k896_n151936_rms_by8", "linear.comp", args 5, writes 4, [M = "1", K = "896", N = "151936",
+        WEIGHT_BITS = "16", ACT = "0", BIAS = "0", RESIDUAL = "0", LIVE = "1", THREAD_ROWS = "0", LOCAL = "448", SLOTS =
+        "112", UNITS = "8", NORM = "1", EPS = "1e-6", HALVES = "0"]
     ),
     kernel!("argmax_f32_n151936", "argmax.comp", args 3, writes 2, [V = "151936", SLICE = "1280", LOCAL = "256"]),
     kernel!("next_token_n151936", "next_token.comp", args 5, writes 30, [V = "151936", PARTS = "119", LOCAL = "256"]),
     kernel!(
-        "draw_scale_n151936", "draw_scale.comp", args 7, writes 120, [V = "151936", SLICE
-        = "1280", SLICES = "119", LOCAL = "256"]
+        "draw_scale_n151936", "draw_scale.comp", args 7, writes 120, [V = "151936", SLICE = "1280", SLICES = "119",
+        LOCAL = "256"]
     ),
     kernel!(
-        "draw_search_n151936", "draw_search.comp", args 6, writes 48, [V = "151936",
-        SLICE = "1280", SLICES = "119", LOCAL = "256"]
+        "draw_search_n151936", "draw_search.comp", args 6, writes 48, [V = "151936", SLICE = "1280", SLICES = "119",
+        LOCAL = "256"]
     ),
     kernel!(
-        "draw_sum_n151936", "draw_sum.comp", args 6, writes 48, [V = "151936", SLICE =
-        "1280", SLICES = "119", LOCAL = "256"]
+        "draw_sum_n151936", "draw_sum.comp", args 6, writes 48, [V = "151936", SLICE = "1280", SLICES = "119", LOCAL =
+        "256"]
     ),
     kernel!(
-        "draw_pick_n151936", "draw_pick.comp", args 7, writes 120, [V = "151936", SLICE =
-        "1280", SLICES = "119", LOCAL = "256"]
+        "draw_pick_n151936", "draw_pick.comp", args 7, writes 120, [V = "151936", SLICE = "1280", SLICES = "119", LOCAL
+        = "256"]
     ),
 ];
 
@@ -185,8 +174,8 @@ static TENSORS: &[Run<Tensor>] = &[
         rows: &[
             tensor!("model.layers.{l}.self_attn.o_proj.weight_T", rows_f16, [896, 896], 1605632),
             tensor!(
-                "model.layers.{l}.mlp.gate_proj.weight_T+model.layers.{l}.mlp.up_proj.weight_T",
-                rows_f16, [9728, 896], 17432576
+                "model.layers.{l}.mlp.gate_proj.weight_T+model.layers.{l}.mlp.up_proj.weight_T", rows_f16, [9728, 896],
+                17432576
             ),
             tensor!("model.layers.{l}.post_attention_layernorm.weight", rows_f32, [896], 3584),
             tensor!("model.layers.{l}.mlp.down_proj.weight_T", rows_f16, [896, 4864], 8716288),
@@ -206,8 +195,8 @@ static TENSORS: &[Run<Tensor>] = &[
         rows: &[
             tensor!("model.layers.23.self_attn.o_proj.weight_T", rows_f16, [896, 896], 1605632),
             tensor!(
-                "model.layers.23.mlp.gate_proj.weight_T+model.layers.23.mlp.up_proj.weight_T",
-                rows_f16, [9728, 896], 17432576
+                "model.layers.23.mlp.gate_proj.weight_T+model.layers.23.mlp.up_proj.weight_T", rows_f16, [9728, 896],
+                17432576
             ),
             tensor!("model.layers.23.post_attention_layernorm.weight", rows_f32, [896], 3584),
             tensor!("model.layers.23.mlp.down_proj.weight_T", rows_f16, [896, 4864], 8716288),
@@ -282,8 +271,8 @@ static BUCKET_DECODE: &[Block] = &[
 static BUCKET_DECODE_0_TABLE: &[List<Arg>] = &[columns!()];
 static BUCKET_DECODE_0_ROWS: &[Dispatch] = &[
     row!(
-        GATHER_F16_M1_K896_ROWS151936, [14, 1, 1], [Weight(0), Tokens, Arena(0), Step],
-        +, "/model/embed_tokens/Gather [1, 1, 896]"
+        GATHER_F16_M1_K896_ROWS151936, [14, 1, 1], [Weight(0), Tokens, Arena(0), Step], +,
+        "/model/embed_tokens/Gather [1, 1, 896]"
     ),
 ];
 
@@ -316,34 +305,32 @@ static BUCKET_DECODE_1_TABLE: &[List<Arg>] = &[
 
 static BUCKET_DECODE_1_ROWS: &[Dispatch] = &[
     row!(
-        QKV_F16_M1_K896_H14_2_D64_C1024_RMS, [288, 1, 1], [Arena(0), Column(0),
-        Arena(3584), Column(1), Column(2), Step, Step, Step, Column(3), Column(4),
-        Weight(4), Weight(5)], +, "/model/layers.{l}/self_attn/Add [1, 14, 1, 64]"
+        QKV_F16_M1_K896_H14_2_D64_C1024_RMS, [288, 1, 1], [Arena(0), Column(0), Arena(3584), Column(1), Column(2), Step,
+        Step, Step, Column(3), Column(4), Weight(4), Weight(5)], +, "/model/layers.{l}/self_attn/Add [1, 14, 1, 64]"
     ),
     row!(
-        ATTEND_F16_M1_H14_2_D64_C1024, [14, 4, 1], [Arena(3584), Column(1), Column(2),
-        Arena(7168), Step, Arena(10752), Arg::State(48), Step], +,
-        "/model/layers.{l}/self_attn/MatMul_1 [1, 1, 896]"
+        ATTEND_F16_M1_H14_2_D64_C1024, [14, 4, 1], [Arena(3584), Column(1), Column(2), Arena(7168), Step, Arena(10752),
+        Arg::State(48), Step], +, "/model/layers.{l}/self_attn/MatMul_1 [1, 1, 896]"
     ),
     row!(
-        MATVEC_F16_M1_K896_N896_ADD, [224, 1, 1], [Arena(7168), Column(5), Arena(3584),
-        Step, Arena(0)], +, "/model/layers.{l}/Add [1, 1, 896]"
+        MATVEC_F16_M1_K896_N896_ADD, [224, 1, 1], [Arena(7168), Column(5), Arena(3584), Step, Arena(0)], +,
+        "/model/layers.{l}/Add [1, 1, 896]"
     ),
     row!(
-        GATED_MATVEC_F16_M1_K896_N4864_RMS_SILU, [608, 1, 1], [Arena(3584), Column(6),
-        Arena(7168), Step, Column(7)], +, "/model/layers.{l}/mlp/Mul [1, 1, 4864]"
+        GATED_MATVEC_F16_M1_K896_N4864_RMS_SILU, [608, 1, 1], [Arena(3584), Column(6), Arena(7168), Step, Column(7)], +,
+        "/model/layers.{l}/mlp/Mul [1, 1, 4864]"
     ),
     row!(
-        MATVEC_F16_M1_K4864_N896_ADD, [224, 1, 1], [Arena(7168), Column(8), Arena(0),
-        Step, Arena(3584)], +, "/model/layers.{l}/Add_1 [1, 1, 896]"
+        MATVEC_F16_M1_K4864_N896_ADD, [224, 1, 1], [Arena(7168), Column(8), Arena(0), Step, Arena(3584)], +,
+        "/model/layers.{l}/Add_1 [1, 1, 896]"
     ),
 ];
 
 static BUCKET_DECODE_2_TABLE: &[List<Arg>] = &[columns!()];
 static BUCKET_DECODE_2_ROWS: &[Dispatch] = &[
     row!(
-        MATVEC_F16_M1_K896_N151936_RMS, [9496, 1, 1], [Arena(0), Weight(0), Logits, Step,
-        Weight(171)], +, "/lm_head/MatMul [1, 1, 151936]"
+        MATVEC_F16_M1_K896_N151936_RMS, [9496, 1, 1], [Arena(0), Weight(0), Logits, Step, Weight(171)], +,
+        "/lm_head/MatMul [1, 1, 151936]"
     ),
 ];
 
@@ -356,8 +343,8 @@ static BUCKET_DECODE_3_ROWS: &[Dispatch] = &[
 static BUCKET_DECODE_4_TABLE: &[List<Arg>] = &[columns!()];
 static BUCKET_DECODE_4_ROWS: &[Dispatch] = &[
     row!(
-        DRAW_SCALE_N151936, [119, 1, 1], [Logits, Step, History, Arena(0), Arena(607744),
-        Arena(608256), Arena(612608)], +, "penalty and temperature [151936]"
+        DRAW_SCALE_N151936, [119, 1, 1], [Logits, Step, History, Arena(0), Arena(607744), Arena(608256), Arena(612608)],
+        +, "penalty and temperature [151936]"
     ),
 ];
 
@@ -374,19 +361,19 @@ static BUCKET_DECODE_5_TABLE: &[List<Arg>] = &[
 
 static BUCKET_DECODE_5_ROWS: &[Dispatch] = &[
     row!(
-        DRAW_SEARCH_N151936, [119, 1, 1], [Arena(0), Arena(607744), Step, Column(0),
-        Column(1), Column(2)], +, "digit {l} of top-k, then top-p"
+        DRAW_SEARCH_N151936, [119, 1, 1], [Arena(0), Arena(607744), Step, Column(0), Column(1), Column(2)], +,
+        "digit {l} of top-k, then top-p"
     ),
 ];
 
 static BUCKET_DECODE_6_TABLE: &[List<Arg>] = &[columns!()];
 static BUCKET_DECODE_6_ROWS: &[Dispatch] = &[
     row!(
-        DRAW_SUM_N151936, [119, 1, 1], [Arena(0), Arena(607744), Step, Arena(616960),
-        Arena(608256), Arena(608512)], +, "mass of each slice [119]"
+        DRAW_SUM_N151936, [119, 1, 1], [Arena(0), Arena(607744), Step, Arena(616960), Arena(608256), Arena(608512)], +,
+        "mass of each slice [119]"
     ),
     row!(
-        DRAW_PICK_N151936, [1, 1, 1], [Arena(0), Arena(608256), Arena(608512), Step,
-        Tokens, Ring, History], +, "next token, drawn [151936]"
+        DRAW_PICK_N151936, [1, 1, 1], [Arena(0), Arena(608256), Arena(608512), Step, Tokens, Ring, History], +,
+        "next token, drawn [151936]"
     ),
 ];

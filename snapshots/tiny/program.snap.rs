@@ -61,126 +61,112 @@ const MATVEC_F32_M1_K256_N96_ADD_BY4: u32 = 24;
 
 static KERNELS: &[Kernel] = &[
     kernel!(
-        "gather_f32_m128_k96_rows320", "gather_rows.comp", args 4, writes 4, [M = "128",
-        K = "96", ROWS = "320", WEIGHT_BITS = "32", LIVE = "1"]
+        "gather_f32_m128_k96_rows320", "gather_rows.comp", args 4, writes 4, [M = "128", K = "96", ROWS = "320",
+        WEIGHT_BITS = "32", LIVE = "1"]
     ),
     kernel!(
-        "qkv_f32_m128_k96_h6_2_d16_c300_rms", "qkv.comp", args 11, writes 28, [M = "128",
-        K = "96", HQ = "6", HKV = "2", D = "16", C = "300", WEIGHT_BITS = "32", KV_BITS =
-        "32", BIAS = "0", ROTARY = "16", TABLE = "300", INTERLEAVED = "0", QUADS = "1",
-        POS_WORD = "0", ROWS_WORD = "1", LIVE = "1", THREAD_ROWS = "8", LOCAL = "64",
-        NORM = "1", EPS = "1e-5", HALVES = "0"]
+        "qkv_f32_m128_k96_h6_2_d16_c300_rms", "qkv.comp", args 11, writes 28, [M = "128", K = "96", HQ = "6", HKV = "2",
+        D = "16", C = "300", WEIGHT_BITS = "32", KV_BITS = "32", BIAS = "0", ROTARY = "16", TABLE = "300", INTERLEAVED =
+        "0", QUADS = "1", POS_WORD = "0", ROWS_WORD = "1", LIVE = "1", THREAD_ROWS = "8", LOCAL = "64", NORM = "1", EPS
+        = "1e-5", HALVES = "0"]
     ),
     kernel!(
-        "attend_f32_m128_h6_2_d16_c300", "cached_attention.comp", args 6, writes 8, [M =
-        "128", HQ = "6", HKV = "2", D = "16", C = "300", KV_BITS = "32", SCALE = "0.25",
-        WINDOW = "0", POS_WORD = "0", QUERY_ROWS = "4", GROUP_ROWS = "4", LOCAL = "64",
-        LIVE = "1"]
+        "attend_f32_m128_h6_2_d16_c300", "cached_attention.comp", args 6, writes 8, [M = "128", HQ = "6", HKV = "2", D =
+        "16", C = "300", KV_BITS = "32", SCALE = "0.25", WINDOW = "0", POS_WORD = "0", QUERY_ROWS = "4", GROUP_ROWS =
+        "4", LOCAL = "64", LIVE = "1"]
     ),
     kernel!(
-        "matmul_f32_m128_k96_n96_add", "linear.comp", args 5, writes 4, [M = "128", K =
-        "96", N = "96", WEIGHT_BITS = "32", ACT = "0", BIAS = "0", RESIDUAL = "1", LIVE =
-        "1", THREAD_ROWS = "8", LOCAL = "64", NORM = "0", EPS = "0.0", HALVES = "0"]
+        "matmul_f32_m128_k96_n96_add", "linear.comp", args 5, writes 4, [M = "128", K = "96", N = "96", WEIGHT_BITS =
+        "32", ACT = "0", BIAS = "0", RESIDUAL = "1", LIVE = "1", THREAD_ROWS = "8", LOCAL = "64", NORM = "0", EPS =
+        "0.0", HALVES = "0"]
     ),
     kernel!(
-        "gated_matmul_f32_m128_k96_n256_rms_silu", "gated_linear.comp", args 5, writes 4,
-        [M = "128", K = "96", N = "256", WEIGHT_BITS = "32", ACT = "15", LIVE = "1",
-        THREAD_ROWS = "8", LOCAL = "64", NORM = "1", EPS = "1e-5", HALVES = "0"]
+        "gated_matmul_f32_m128_k96_n256_rms_silu", "gated_linear.comp", args 5, writes 4, [M = "128", K = "96", N =
+        "256", WEIGHT_BITS = "32", ACT = "15", LIVE = "1", THREAD_ROWS = "8", LOCAL = "64", NORM = "1", EPS = "1e-5",
+        HALVES = "0"]
     ),
     kernel!(
-        "matmul_f32_m128_k256_n96_add", "linear.comp", args 5, writes 4, [M = "128", K =
-        "256", N = "96", WEIGHT_BITS = "32", ACT = "0", BIAS = "0", RESIDUAL = "1", LIVE
-        = "1", THREAD_ROWS = "8", LOCAL = "64", NORM = "0", EPS = "0.0", HALVES = "0"]
+        "matmul_f32_m128_k256_n96_add", "linear.comp", args 5, writes 4, [M = "128", K = "256", N = "96", WEIGHT_BITS =
+        "32", ACT = "0", BIAS = "0", RESIDUAL = "1", LIVE = "1", THREAD_ROWS = "8", LOCAL = "64", NORM = "0", EPS =
+        "0.0", HALVES = "0"]
     ),
     kernel!("last_row_f32_m128_k96", "last_row.comp", args 3, writes 4, [M = "128", K = "96", ROWS_WORD = "1"]),
     kernel!(
-        "matvec_f32_m1_k96_n320_rms", "linear.comp", args 5, writes 4, [M = "1", K =
-        "96", N = "320", WEIGHT_BITS = "32", ACT = "0", BIAS = "0", RESIDUAL = "0", LIVE
-        = "1", THREAD_ROWS = "0", LOCAL = "48", SLOTS = "12", UNITS = "4", NORM = "1",
-        EPS = "1e-5", HALVES = "0"]
+        "matvec_f32_m1_k96_n320_rms", "linear.comp", args 5, writes 4, [M = "1", K = "96", N = "320", WEIGHT_BITS =
+        "32", ACT = "0", BIAS = "0", RESIDUAL = "0", LIVE = "1", THREAD_ROWS = "0", LOCAL = "48", SLOTS = "12", UNITS =
+        "4", NORM = "1", EPS = "1e-5", HALVES = "0"]
     ),
     kernel!(
-        "matvec_f32_m1_k96_n320_rms_by8", "linear.comp", args 5, writes 4, [M = "1", K =
-        "96", N = "320", WEIGHT_BITS = "32", ACT = "0", BIAS = "0", RESIDUAL = "0", LIVE
-        = "1", THREAD_ROWS = "0", LOCAL = "96", SLOTS = "12", UNITS = "8", NORM = "1",
-        EPS = "1e-5", HALVES = "0"]
+        "matvec_f32_m1_k96_n320_rms_by8", "linear.comp", args 5, writes 4, [M = "1", K = "96", N = "320", WEIGHT_BITS =
+        "32", ACT = "0", BIAS = "0", RESIDUAL = "0", LIVE = "1", THREAD_ROWS = "0", LOCAL = "96", SLOTS = "12", UNITS =
+        "8", NORM = "1", EPS = "1e-5", HALVES = "0"]
     ),
     kernel!("argmax_f32_n320", "argmax.comp", args 3, writes 2, [V = "320", SLICE = "1024", LOCAL = "256"]),
     kernel!("next_token_n320", "next_token.comp", args 5, writes 30, [V = "320", PARTS = "1", LOCAL = "256"]),
     kernel!(
-        "draw_scale_n320", "draw_scale.comp", args 7, writes 120, [V = "320", SLICE =
-        "1024", SLICES = "1", LOCAL = "256"]
+        "draw_scale_n320", "draw_scale.comp", args 7, writes 120, [V = "320", SLICE = "1024", SLICES = "1", LOCAL =
+        "256"]
     ),
     kernel!(
-        "draw_search_n320", "draw_search.comp", args 6, writes 48, [V = "320", SLICE =
-        "1024", SLICES = "1", LOCAL = "256"]
+        "draw_search_n320", "draw_search.comp", args 6, writes 48, [V = "320", SLICE = "1024", SLICES = "1", LOCAL =
+        "256"]
     ),
     kernel!(
-        "draw_sum_n320", "draw_sum.comp", args 6, writes 48, [V = "320", SLICE = "1024",
-        SLICES = "1", LOCAL = "256"]
+        "draw_sum_n320", "draw_sum.comp", args 6, writes 48, [V = "320", SLICE = "1024", SLICES = "1", LOCAL = "256"]
     ),
     kernel!(
-        "draw_pick_n320", "draw_pick.comp", args 7, writes 120, [V = "320", SLICE =
-        "1024", SLICES = "1", LOCAL = "256"]
+        "draw_pick_n320", "draw_pick.comp", args 7, writes 120, [V = "320", SLICE = "1024", SLICES = "1", LOCAL = "256"]
     ),
     kernel!(
-        "gather_f32_m1_k96_rows320", "gather_rows.comp", args 4, writes 4, [M = "1", K =
-        "96", ROWS = "320", WEIGHT_BITS = "32", LIVE = "1"]
+        "gather_f32_m1_k96_rows320", "gather_rows.comp", args 4, writes 4, [M = "1", K = "96", ROWS = "320", WEIGHT_BITS
+        = "32", LIVE = "1"]
     ),
     kernel!(
-        "qkv_f32_m1_k96_h6_2_d16_c300_rms", "qkv.comp", args 11, writes 28, [M = "1", K =
-        "96", HQ = "6", HKV = "2", D = "16", C = "300", WEIGHT_BITS = "32", KV_BITS =
-        "32", BIAS = "0", ROTARY = "16", TABLE = "300", INTERLEAVED = "0", QUADS = "1",
-        POS_WORD = "0", ROWS_WORD = "1", LIVE = "1", THREAD_ROWS = "0", LOCAL = "48",
-        SLOTS = "12", UNITS = "4", NORM = "1", EPS = "1e-5", HALVES = "0"]
+        "qkv_f32_m1_k96_h6_2_d16_c300_rms", "qkv.comp", args 11, writes 28, [M = "1", K = "96", HQ = "6", HKV = "2", D =
+        "16", C = "300", WEIGHT_BITS = "32", KV_BITS = "32", BIAS = "0", ROTARY = "16", TABLE = "300", INTERLEAVED =
+        "0", QUADS = "1", POS_WORD = "0", ROWS_WORD = "1", LIVE = "1", THREAD_ROWS = "0", LOCAL = "48", SLOTS = "12",
+        UNITS = "4", NORM = "1", EPS = "1e-5", HALVES = "0"]
     ),
     kernel!(
-        "qkv_f32_m1_k96_h6_2_d16_c300_rms_by8", "qkv.comp", args 11, writes 28, [M = "1",
-        K = "96", HQ = "6", HKV = "2", D = "16", C = "300", WEIGHT_BITS = "32", KV_BITS =
-        "32", BIAS = "0", ROTARY = "16", TABLE = "300", INTERLEAVED = "0", QUADS = "1",
-        POS_WORD = "0", ROWS_WORD = "1", LIVE = "1", THREAD_ROWS = "0", LOCAL = "96",
-        SLOTS = "12", UNITS = "8", NORM = "1", EPS = "1e-5", HALVES = "0"]
+        "qkv_f32_m1_k96_h6_2_d16_c300_rms_by8", "qkv.comp", args 11, writes 28, [M = "1", K = "96", HQ = "6", HKV = "2",
+        D = "16", C = "300", WEIGHT_BITS = "32", KV_BITS = "32", BIAS = "0", ROTARY = "16", TABLE = "300", INTERLEAVED =
+        "0", QUADS = "1", POS_WORD = "0", ROWS_WORD = "1", LIVE = "1", THREAD_ROWS = "0", LOCAL = "96", SLOTS = "12",
+        UNITS = "8", NORM = "1", EPS = "1e-5", HALVES = "0"]
     ),
     kernel!(
-        "attend_f32_m1_h6_2_d16_c300", "split_attention.comp", args 6, writes 8, [HQ =
-        "6", HKV = "2", D = "16", C = "300", KV_BITS = "32", SCALE = "0.25", WINDOW =
-        "0", POS_WORD = "0", LOCAL = "128", KEYS = "8", SPLITS = "1", LIVE = "1"]
+        "attend_f32_m1_h6_2_d16_c300", "split_attention.comp", args 6, writes 8, [HQ = "6", HKV = "2", D = "16", C =
+        "300", KV_BITS = "32", SCALE = "0.25", WINDOW = "0", POS_WORD = "0", LOCAL = "128", KEYS = "8", SPLITS = "1",
+        LIVE = "1"]
     ),
     kernel!(
-        "matvec_f32_m1_k96_n96_add", "linear.comp", args 5, writes 4, [M = "1", K = "96",
-        N = "96", WEIGHT_BITS = "32", ACT = "0", BIAS = "0", RESIDUAL = "1", LIVE = "1",
-        THREAD_ROWS = "0", LOCAL = "48", SLOTS = "12", UNITS = "4", NORM = "0", EPS =
-        "0.0", HALVES = "0"]
+        "matvec_f32_m1_k96_n96_add", "linear.comp", args 5, writes 4, [M = "1", K = "96", N = "96", WEIGHT_BITS = "32",
+        ACT = "0", BIAS = "0", RESIDUAL = "1", LIVE = "1", THREAD_ROWS = "0", LOCAL = "48", SLOTS = "12", UNITS = "4",
+        NORM = "0", EPS = "0.0", HALVES = "0"]
     ),
     kernel!(
-        "matvec_f32_m1_k96_n96_add_by8", "linear.comp", args 5, writes 4, [M = "1", K =
-        "96", N = "96", WEIGHT_BITS = "32", ACT = "0", BIAS = "0", RESIDUAL = "1", LIVE =
-        "1", THREAD_ROWS = "0", LOCAL = "96", SLOTS = "12", UNITS = "8", NORM = "0", EPS
-        = "0.0", HALVES = "0"]
+        "matvec_f32_m1_k96_n96_add_by8", "linear.comp", args 5, writes 4, [M = "1", K = "96", N = "96", WEIGHT_BITS =
+        "32", ACT = "0", BIAS = "0", RESIDUAL = "1", LIVE = "1", THREAD_ROWS = "0", LOCAL = "96", SLOTS = "12", UNITS =
+        "8", NORM = "0", EPS = "0.0", HALVES = "0"]
     ),
     kernel!(
-        "gated_matvec_f32_m1_k96_n256_rms_silu", "gated_linear.comp", args 5, writes 4,
-        [M = "1", K = "96", N = "256", WEIGHT_BITS = "32", ACT = "15", LIVE = "1",
-        THREAD_ROWS = "0", LOCAL = "48", SLOTS = "12", UNITS = "4", NORM = "1", EPS =
-        "1e-5", HALVES = "0"]
+        "gated_matvec_f32_m1_k96_n256_rms_silu", "gated_linear.comp", args 5, writes 4, [M = "1", K = "96", N = "256",
+        WEIGHT_BITS = "32", ACT = "15", LIVE = "1", THREAD_ROWS = "0", LOCAL = "48", SLOTS = "12", UNITS = "4", NORM =
+        "1", EPS = "1e-5", HALVES = "0"]
     ),
     kernel!(
-        "gated_matvec_f32_m1_k96_n256_rms_silu_by8", "gated_linear.comp", args 5, writes
-        4, [M = "1", K = "96", N = "256", WEIGHT_BITS = "32", ACT = "15", LIVE = "1",
-        THREAD_ROWS = "0", LOCAL = "96", SLOTS = "12", UNITS = "8", NORM = "1", EPS =
-        "1e-5", HALVES = "0"]
+        "gated_matvec_f32_m1_k96_n256_rms_silu_by8", "gated_linear.comp", args 5, writes 4, [M = "1", K = "96", N =
+        "256", WEIGHT_BITS = "32", ACT = "15", LIVE = "1", THREAD_ROWS = "0", LOCAL = "96", SLOTS = "12", UNITS = "8",
+        NORM = "1", EPS = "1e-5", HALVES = "0"]
     ),
     kernel!(
-        "matvec_f32_m1_k256_n96_add", "linear.comp", args 5, writes 4, [M = "1", K =
-        "256", N = "96", WEIGHT_BITS = "32", ACT = "0", BIAS = "0", RESIDUAL = "1", LIVE
-        = "1", THREAD_ROWS = "0", LOCAL = "64", SLOTS = "32", UNITS = "2", NORM = "0",
-        EPS = "0.0", HALVES = "0"]
+        "matvec_f32_m1_k256_n96_add", "linear.comp", args 5, writes 4, [M = "1", K = "256", N = "96", WEIGHT_BITS =
+        "32", ACT = "0", BIAS = "0", RESIDUAL = "1", LIVE = "1", THREAD_ROWS = "0", LOCAL = "64", SLOTS = "32", UNITS =
+        "2", NORM = "0", EPS = "0.0", HALVES = "0"]
     ),
     kernel!(
-        "matvec_f32_m1_k256_n96_add_by4", "linear.comp", args 5, writes 4, [M = "1", K =
-        "256", N = "96", WEIGHT_BITS = "32", ACT = "0", BIAS = "0", RESIDUAL = "1", LIVE
-        = "1", THREAD_ROWS = "0", LOCAL = "128", SLOTS = "32", UNITS = "4", NORM = "0",
-        EPS = "0.0", HALVES = "0"]
+        "matvec_f32_m1_k256_n96_add_by4", "linear.comp", args 5, writes 4, [M = "1", K = "256", N = "96", WEIGHT_BITS =
+        "32", ACT = "0", BIAS = "0", RESIDUAL = "1", LIVE = "1", THREAD_ROWS = "0", LOCAL = "128", SLOTS = "32", UNITS =
+        "4", NORM = "0", EPS = "0.0", HALVES = "0"]
     ),
 ];
 
@@ -226,8 +212,7 @@ static TENSORS: &[Run<Tensor>] = &[
             tensor!("/model/rotary_emb/Unsqueeze_3_output_0.sin_table", rows_f32, [300, 8], 9600),
             tensor!("model.layers.0.self_attn.o_proj.weight_T", rows_f32, [96, 96], 36864),
             tensor!(
-                "model.layers.0.mlp.gate_proj.weight_T+model.layers.0.mlp.up_proj.weight_T",
-                rows_f32, [512, 96], 196608
+                "model.layers.0.mlp.gate_proj.weight_T+model.layers.0.mlp.up_proj.weight_T", rows_f32, [512, 96], 196608
             ),
             tensor!("model.layers.0.post_attention_layernorm.weight", rows_f32, [96], 384),
             tensor!("model.layers.0.mlp.down_proj.weight_T", rows_f32, [96, 256], 98304),
@@ -238,8 +223,7 @@ static TENSORS: &[Run<Tensor>] = &[
             tensor!("model.layers.1.input_layernorm.weight", rows_f32, [96], 384),
             tensor!("model.layers.1.self_attn.o_proj.weight_T", rows_f32, [96, 96], 36864),
             tensor!(
-                "model.layers.1.mlp.gate_proj.weight_T+model.layers.1.mlp.up_proj.weight_T",
-                rows_f32, [512, 96], 196608
+                "model.layers.1.mlp.gate_proj.weight_T+model.layers.1.mlp.up_proj.weight_T", rows_f32, [512, 96], 196608
             ),
             tensor!("model.layers.1.post_attention_layernorm.weight", rows_f32, [96], 384),
             tensor!("model.layers.1.mlp.down_proj.weight_T", rows_f32, [96, 256], 98304),
@@ -333,25 +317,24 @@ static BUCKET_PREFILL_1_TABLE: &[List<Arg>] = &[
 
 static BUCKET_PREFILL_1_ROWS: &[Dispatch] = &[
     row!(
-        QKV_F32_M128_K96_H6_2_D16_C300_RMS, [3, 2, 1], [Arena(0), Column(0),
-        Arena(49152), Column(1), Column(2), Step, Step, Step, Column(3), Weight(3),
-        Weight(4)], +, "/model/layers.{l}/self_attn/Add [1, 6, 128, 16]"
+        QKV_F32_M128_K96_H6_2_D16_C300_RMS, [3, 2, 1], [Arena(0), Column(0), Arena(49152), Column(1), Column(2), Step,
+        Step, Step, Column(3), Weight(3), Weight(4)], +, "/model/layers.{l}/self_attn/Add [1, 6, 128, 16]"
     ),
     row!(
-        ATTEND_F32_M128_H6_2_D16_C300, [6, 32, 1], [Arena(49152), Column(1), Column(2),
-        Arena(98304), Step, Step], +, "/model/layers.{l}/self_attn/MatMul_1 [1, 128, 96]"
+        ATTEND_F32_M128_H6_2_D16_C300, [6, 32, 1], [Arena(49152), Column(1), Column(2), Arena(98304), Step, Step], +,
+        "/model/layers.{l}/self_attn/MatMul_1 [1, 128, 96]"
     ),
     row!(
-        MATMUL_F32_M128_K96_N96_ADD, [2, 2, 1], [Arena(98304), Column(4), Arena(49152),
-        Step, Arena(0)], +, "/model/layers.{l}/Add [1, 128, 96]"
+        MATMUL_F32_M128_K96_N96_ADD, [2, 2, 1], [Arena(98304), Column(4), Arena(49152), Step, Arena(0)], +,
+        "/model/layers.{l}/Add [1, 128, 96]"
     ),
     row!(
-        GATED_MATMUL_F32_M128_K96_N256_RMS_SILU, [8, 2, 1], [Arena(49152), Column(5),
-        Arena(98304), Step, Column(6)], +, "/model/layers.{l}/mlp/Mul [1, 128, 256]"
+        GATED_MATMUL_F32_M128_K96_N256_RMS_SILU, [8, 2, 1], [Arena(49152), Column(5), Arena(98304), Step, Column(6)], +,
+        "/model/layers.{l}/mlp/Mul [1, 128, 256]"
     ),
     row!(
-        MATMUL_F32_M128_K256_N96_ADD, [2, 2, 1], [Arena(98304), Column(7), Arena(0),
-        Step, Arena(49152)], +, "/model/layers.{l}/Add_1 [1, 128, 96]"
+        MATMUL_F32_M128_K256_N96_ADD, [2, 2, 1], [Arena(98304), Column(7), Arena(0), Step, Arena(49152)], +,
+        "/model/layers.{l}/Add_1 [1, 128, 96]"
     ),
 ];
 
@@ -359,8 +342,8 @@ static BUCKET_PREFILL_2_TABLE: &[List<Arg>] = &[columns!()];
 static BUCKET_PREFILL_2_ROWS: &[Dispatch] = &[
     row!(LAST_ROW_F32_M128_K96, [2, 1, 1], [Arena(0), Step, Arena(49152)], +, "last_row [1, 1, 96]"),
     row!(
-        MATVEC_F32_M1_K96_N320_RMS, [20, 1, 1], [Arena(49152), Weight(15), Logits, Step,
-        Weight(16)], +, "/lm_head/MatMul [1, 1, 320]"
+        MATVEC_F32_M1_K96_N320_RMS, [20, 1, 1], [Arena(49152), Weight(15), Logits, Step, Weight(16)], +,
+        "/lm_head/MatMul [1, 1, 320]"
     ),
 ];
 
@@ -373,8 +356,8 @@ static BUCKET_PREFILL_3_ROWS: &[Dispatch] = &[
 static BUCKET_PREFILL_4_TABLE: &[List<Arg>] = &[columns!()];
 static BUCKET_PREFILL_4_ROWS: &[Dispatch] = &[
     row!(
-        DRAW_SCALE_N320, [1, 1, 1], [Logits, Step, History, Arena(0), Arena(1280),
-        Arena(1536), Arena(5888)], +, "penalty and temperature [320]"
+        DRAW_SCALE_N320, [1, 1, 1], [Logits, Step, History, Arena(0), Arena(1280), Arena(1536), Arena(5888)], +,
+        "penalty and temperature [320]"
     ),
 ];
 
@@ -391,20 +374,20 @@ static BUCKET_PREFILL_5_TABLE: &[List<Arg>] = &[
 
 static BUCKET_PREFILL_5_ROWS: &[Dispatch] = &[
     row!(
-        DRAW_SEARCH_N320, [1, 1, 1], [Arena(0), Arena(1280), Step, Column(0), Column(1),
-        Column(2)], +, "digit {l} of top-k, then top-p"
+        DRAW_SEARCH_N320, [1, 1, 1], [Arena(0), Arena(1280), Step, Column(0), Column(1), Column(2)], +,
+        "digit {l} of top-k, then top-p"
     ),
 ];
 
 static BUCKET_PREFILL_6_TABLE: &[List<Arg>] = &[columns!()];
 static BUCKET_PREFILL_6_ROWS: &[Dispatch] = &[
     row!(
-        DRAW_SUM_N320, [1, 1, 1], [Arena(0), Arena(1280), Step, Arena(10240),
-        Arena(1536), Arena(1792)], +, "mass of each slice [1]"
+        DRAW_SUM_N320, [1, 1, 1], [Arena(0), Arena(1280), Step, Arena(10240), Arena(1536), Arena(1792)], +,
+        "mass of each slice [1]"
     ),
     row!(
-        DRAW_PICK_N320, [1, 1, 1], [Arena(0), Arena(1536), Arena(1792), Step, Tokens,
-        Ring, History], +, "next token, drawn [320]"
+        DRAW_PICK_N320, [1, 1, 1], [Arena(0), Arena(1536), Arena(1792), Step, Tokens, Ring, History], +,
+        "next token, drawn [320]"
     ),
 ];
 
@@ -461,33 +444,32 @@ static BUCKET_DECODE_1_TABLE: &[List<Arg>] = &[
 
 static BUCKET_DECODE_1_ROWS: &[Dispatch] = &[
     row!(
-        QKV_F32_M1_K96_H6_2_D16_C300_RMS, [10, 1, 1], [Arena(0), Column(0), Arena(512),
-        Column(1), Column(2), Step, Step, Step, Column(3), Weight(3), Weight(4)], +,
-        "/model/layers.{l}/self_attn/Add [1, 6, 1, 16]"
+        QKV_F32_M1_K96_H6_2_D16_C300_RMS, [10, 1, 1], [Arena(0), Column(0), Arena(512), Column(1), Column(2), Step,
+        Step, Step, Column(3), Weight(3), Weight(4)], +, "/model/layers.{l}/self_attn/Add [1, 6, 1, 16]"
     ),
     row!(
-        ATTEND_F32_M1_H6_2_D16_C300, [6, 1, 1], [Arena(512), Column(1), Column(2),
-        Arena(1024), Step, Step], +, "/model/layers.{l}/self_attn/MatMul_1 [1, 1, 96]"
+        ATTEND_F32_M1_H6_2_D16_C300, [6, 1, 1], [Arena(512), Column(1), Column(2), Arena(1024), Step, Step], +,
+        "/model/layers.{l}/self_attn/MatMul_1 [1, 1, 96]"
     ),
     row!(
-        MATVEC_F32_M1_K96_N96_ADD, [6, 1, 1], [Arena(1024), Column(4), Arena(512), Step,
-        Arena(0)], +, "/model/layers.{l}/Add [1, 1, 96]"
+        MATVEC_F32_M1_K96_N96_ADD, [6, 1, 1], [Arena(1024), Column(4), Arena(512), Step, Arena(0)], +,
+        "/model/layers.{l}/Add [1, 1, 96]"
     ),
     row!(
-        GATED_MATVEC_F32_M1_K96_N256_RMS_SILU, [32, 1, 1], [Arena(512), Column(5),
-        Arena(1024), Step, Column(6)], +, "/model/layers.{l}/mlp/Mul [1, 1, 256]"
+        GATED_MATVEC_F32_M1_K96_N256_RMS_SILU, [32, 1, 1], [Arena(512), Column(5), Arena(1024), Step, Column(6)], +,
+        "/model/layers.{l}/mlp/Mul [1, 1, 256]"
     ),
     row!(
-        MATVEC_F32_M1_K256_N96_ADD, [12, 1, 1], [Arena(1024), Column(7), Arena(0), Step,
-        Arena(512)], +, "/model/layers.{l}/Add_1 [1, 1, 96]"
+        MATVEC_F32_M1_K256_N96_ADD, [12, 1, 1], [Arena(1024), Column(7), Arena(0), Step, Arena(512)], +,
+        "/model/layers.{l}/Add_1 [1, 1, 96]"
     ),
 ];
 
 static BUCKET_DECODE_2_TABLE: &[List<Arg>] = &[columns!()];
 static BUCKET_DECODE_2_ROWS: &[Dispatch] = &[
     row!(
-        MATVEC_F32_M1_K96_N320_RMS, [20, 1, 1], [Arena(0), Weight(15), Logits, Step,
-        Weight(16)], +, "/lm_head/MatMul [1, 1, 320]"
+        MATVEC_F32_M1_K96_N320_RMS, [20, 1, 1], [Arena(0), Weight(15), Logits, Step, Weight(16)], +,
+        "/lm_head/MatMul [1, 1, 320]"
     ),
 ];
 
@@ -500,8 +482,8 @@ static BUCKET_DECODE_3_ROWS: &[Dispatch] = &[
 static BUCKET_DECODE_4_TABLE: &[List<Arg>] = &[columns!()];
 static BUCKET_DECODE_4_ROWS: &[Dispatch] = &[
     row!(
-        DRAW_SCALE_N320, [1, 1, 1], [Logits, Step, History, Arena(0), Arena(1280),
-        Arena(1536), Arena(5888)], +, "penalty and temperature [320]"
+        DRAW_SCALE_N320, [1, 1, 1], [Logits, Step, History, Arena(0), Arena(1280), Arena(1536), Arena(5888)], +,
+        "penalty and temperature [320]"
     ),
 ];
 
@@ -518,19 +500,19 @@ static BUCKET_DECODE_5_TABLE: &[List<Arg>] = &[
 
 static BUCKET_DECODE_5_ROWS: &[Dispatch] = &[
     row!(
-        DRAW_SEARCH_N320, [1, 1, 1], [Arena(0), Arena(1280), Step, Column(0), Column(1),
-        Column(2)], +, "digit {l} of top-k, then top-p"
+        DRAW_SEARCH_N320, [1, 1, 1], [Arena(0), Arena(1280), Step, Column(0), Column(1), Column(2)], +,
+        "digit {l} of top-k, then top-p"
     ),
 ];
 
 static BUCKET_DECODE_6_TABLE: &[List<Arg>] = &[columns!()];
 static BUCKET_DECODE_6_ROWS: &[Dispatch] = &[
     row!(
-        DRAW_SUM_N320, [1, 1, 1], [Arena(0), Arena(1280), Step, Arena(10240),
-        Arena(1536), Arena(1792)], +, "mass of each slice [1]"
+        DRAW_SUM_N320, [1, 1, 1], [Arena(0), Arena(1280), Step, Arena(10240), Arena(1536), Arena(1792)], +,
+        "mass of each slice [1]"
     ),
     row!(
-        DRAW_PICK_N320, [1, 1, 1], [Arena(0), Arena(1536), Arena(1792), Step, Tokens,
-        Ring, History], +, "next token, drawn [320]"
+        DRAW_PICK_N320, [1, 1, 1], [Arena(0), Arena(1536), Arena(1792), Step, Tokens, Ring, History], +,
+        "next token, drawn [320]"
     ),
 ];

@@ -79,7 +79,7 @@ fn source(assets: &Assets, tokens: TokenStream) -> Result<String> {
 const LINE: usize = 120;
 const WIDE: usize = 180;
 
-/// Puts each macro call on one line where it fits.
+/// Puts each macro call on one line where it fits, or on few.
 fn joined(code: &str) -> String {
     let mut out: Vec<String> = Vec::new();
     // Where the call that is open begins.
@@ -97,10 +97,35 @@ fn joined(code: &str) -> String {
             if call.len() <= most {
                 out.truncate(at);
                 out.push(call);
+            } else {
+                let indent = out[at + 1].len() - out[at + 1].trim_start().len();
+                let last = line.to_string();
+                out.truncate(at + 1);
+                out.extend(filled(&inner, indent));
+                out.push(last);
             }
         }
     }
     out.join("\n") + "\n"
+}
+
+/// Code in lines of at most `LINE` characters, broken where it has spaces outside of strings.
+fn filled(code: &str, indent: usize) -> Vec<String> {
+    let (mut string, mut escaped) = (false, false);
+    let pieces = code.split(|c: char| {
+        let breaks = c == ' ' && !string;
+        string ^= c == '"' && !escaped;
+        escaped = c == '\\' && !escaped;
+        breaks
+    });
+    let mut lines: Vec<String> = Vec::new();
+    for piece in pieces {
+        match lines.last_mut() {
+            Some(line) if line.len() + 1 + piece.len() <= LINE => *line = format!("{line} {piece}"),
+            _ => lines.push(" ".repeat(indent) + piece),
+        }
+    }
+    lines
 }
 
 /// Puts a blank line before every item, save within runs of imports, constants and module declarations.
@@ -131,5 +156,12 @@ mod tests {
         let code = format!("a!(\n    1, 2,\n    3\n),\nb!(\n    {long},\n    {long}\n);\nfn f(\n    x: u32,\n) {{}}\n");
         let want = code.replace("a!(\n    1, 2,\n    3\n),", "a!(1, 2, 3),");
         assert_eq!(joined(&code), want);
+    }
+
+    #[test]
+    fn a_longer_one_stands_on_as_few_as_hold_it() {
+        let (a, b) = ("a".repeat(50), format!("\"{} \\\" {}\"", "b".repeat(40), "b".repeat(40)));
+        let code = format!("f!(\n    {a},\n    {a},\n    {b}, {b}\n);\n");
+        assert_eq!(joined(&code), format!("f!(\n    {a}, {a},\n    {b},\n    {b}\n);\n"));
     }
 }

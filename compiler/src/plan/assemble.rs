@@ -227,6 +227,8 @@ mod tests {
     use super::super::fake::Fake;
     use super::super::{Precision, examples};
     use super::*;
+    use crate::graph::Node;
+    use crate::plan::{Call, Operand, Select};
     use onnxcast_runtime::program::{Block, Phase};
 
     fn plan(buckets: &[BucketGraph], context: Option<usize>, lock: &Lock) -> Result<Plan> {
@@ -345,5 +347,41 @@ mod tests {
         assert_eq!(order, [0, 1, 0, 1, 2]);
         let names: Vec<&str> = kernels.list.iter().map(|k| k.name.as_ref()).collect();
         assert_eq!(names, ["norm", "norm_2", "norm_3"]);
+    }
+    /// A call a node, with rows that the first prepares for the third.
+    struct Hands;
+
+    impl Select for Hands {
+        fn node(&self, graph: &Graph, node: &Node, storage: Storage) -> Result<Vec<Call>> {
+            let mut calls = Fake.node(graph, node, storage)?;
+            let at = graph.nodes.iter().position(|n| n.outputs == node.outputs).unwrap_or(0);
+            for call in calls.iter_mut().filter(|_| at == 0 || at == 2) {
+                call.kernel.writes |= u32::from(at == 0) << call.args.len();
+                call.args.push(Operand::Prepared(graph.nodes[0].out(), 4096));
+                call.kernel.args += 1;
+                call.kernel.name = format!("k{at}").into();
+            }
+            Ok(calls)
+        }
+
+        fn sample(&self, vocab: usize, sampler: Phase) -> Result<Vec<Call>> {
+            Fake.sample(vocab, sampler)
+        }
+    }
+
+    #[test]
+    fn prepared_rows_live_from_who_makes_them_to_who_takes_them() {
+        let chain: String = (0..6).map(|i| format!("%v{}: f32[1024] = Exp(%v{i})\n", i + 1)).collect();
+        let graph = crate::graph::parse(&format!("graph g\ninput %v0: f32[1024]\n{chain}output %v6\n")).unwrap();
+        let bucket = BucketGraph { name: "run".into(), file: "one".into(), rows: 1, decoder: false, graph };
+        let (lock, storage, buckets) = (Lock::default(), Precision::Fp16.into(), [bucket]);
+        let request = Request { name: "one", storage, context: None, buckets: &buckets, lock: &lock, select: &Hands };
+        let program = assemble(&request).unwrap().program;
+        let rows: Vec<&Dispatch> = program.buckets[0].blocks.iter().flat_map(|b| b.dispatches.iter()).collect();
+        let made = *rows[0].args.last().unwrap();
+        assert!(matches!(made, Arg::Arena(_)) && rows[2].args.last() == Some(&made), "{made:?}");
+        let writes = |row: &Dispatch| row.args[1];
+        assert!(rows[..3].iter().all(|row| writes(row) != made), "nobody takes their place before");
+        assert!(rows[3..].iter().any(|row| writes(row) == made), "and somebody does behind");
     }
 }

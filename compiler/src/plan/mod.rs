@@ -70,6 +70,9 @@ pub enum Operand {
     Weight(Packing),
     /// Scratch of this call alone or handed to the node's next call: an index and its bytes.
     Scratch(u32, u64),
+    /// That many bytes, which hold a value as the product that takes it multiplies it, from the node that makes the value to that
+    /// product. On devices without matrix units nobody touches them.
+    Prepared(ValueId, u64),
     /// That many u32, zero before a call, which must leave them zero: for workgroups that wait for each other's results.
     Counters(u32),
     Step,

@@ -24,25 +24,41 @@ pub fn roll(rows: &[Flat]) -> Vec<Block> {
     let mut at = 0;
     while at < rows.len() {
         let (period, count) = best(&keys[at..]);
-        if period * (count - 1) >= WORTH {
-            blocks.push(fold(&rows[at..at + period * count], period));
-            at += period * count;
+        if period * (count - 1) < WORTH {
+            single(&mut blocks, &rows[at]);
+            at += 1;
             continue;
         }
-        let row = &rows[at];
-        match blocks.last_mut() {
-            Some(b) if b.phase == row.phase && b.table.len() == 1 => {
-                b.dispatches.to_mut().push(row.dispatch.clone());
-            }
-            _ => blocks.push(Block {
-                phase: row.phase,
-                table: vec![vec![].into()].into(),
-                dispatches: vec![row.dispatch.clone()].into(),
-            }),
-        }
-        at += 1;
+        // Where a body may begin at several rows, it does where least differs.
+        let starts = (at..at + period).take_while(|&start| repeats(&keys[start..], period) >= count);
+        let block = |start: usize| fold(&rows[start..start + period * count], period);
+        let columns = |b: &Block| b.table[0].len();
+        let Some((start, block)) = starts.map(|s| (s, block(s))).min_by_key(|(_, b)| columns(b)) else { break };
+        rows[at..start].iter().for_each(|row| single(&mut blocks, row));
+        blocks.push(block);
+        at = start + period * count;
     }
     blocks
+}
+
+/// Adds a row that does not repeat.
+fn single(blocks: &mut Vec<Block>, row: &Flat) {
+    match blocks.last_mut() {
+        Some(b) if b.phase == row.phase && b.table.len() == 1 => b.dispatches.to_mut().push(row.dispatch.clone()),
+        _ => blocks.push(Block {
+            phase: row.phase,
+            table: vec![vec![].into()].into(),
+            dispatches: vec![row.dispatch.clone()].into(),
+        }),
+    }
+}
+
+/// How often the first `period` keys stand there in a row.
+fn repeats(keys: &[usize], period: usize) -> usize {
+    if keys.len() < period {
+        return 0;
+    }
+    keys.iter().zip(&keys[period..]).take_while(|(a, b)| a == b).count() / period + 1
 }
 
 /// A number per row; equal for rows that one dispatch of a body can stand for.
@@ -60,8 +76,7 @@ fn keys(rows: &[Flat]) -> Vec<usize> {
 fn best(keys: &[usize]) -> (usize, usize) {
     let mut best = (1, 1);
     for period in 1..=LONGEST.min(keys.len() / 2) {
-        let same = keys.iter().zip(&keys[period..]).take_while(|(a, b)| a == b).count();
-        let count = same / period + 1;
+        let count = repeats(keys, period);
         if period * (count - 1) > best.0 * (best.1 - 1) {
             best = (period, count);
         }
@@ -197,6 +212,23 @@ mod tests {
         rows[1 + 2 * 6].dispatch.kernel = 7;
         let counts: Vec<usize> = roll(&rows).iter().map(|b| b.table.len()).collect();
         assert_eq!(counts, [1, 6, 1, 5, 1], "embed, six layers, the odd one, five layers, head");
+    }
+
+    #[test]
+    fn a_body_begins_where_least_differs() {
+        // The last row of a layer takes what the first of the next does, and the last layer ends otherwise.
+        let mut rows = vec![];
+        for l in 0..6 {
+            rows.push(row(0, &[Arg::Weight(l)], &format!("layers.{l}.up")));
+            rows.push(row(1, &[Arg::Arena(0)], &format!("layers.{l}.act")));
+            rows.push(row(if l < 5 { 2 } else { 3 }, &[Arg::Weight(l + 1)], &format!("layers.{l}.down")));
+        }
+        let flat: Vec<_> = rows.iter().map(|r| (r.dispatch.kernel, r.dispatch.args.to_vec())).collect();
+        let blocks = roll(&rows);
+        assert_eq!(expand(&blocks), flat);
+        let counts: Vec<_> = blocks.iter().map(|b| (b.table.len(), b.table[0].len(), b.dispatches.len())).collect();
+        assert_eq!(counts, [(1, 0, 1), (5, 1, 3), (1, 0, 2)], "up; act, down, up five times; act, down");
+        assert_eq!(blocks[1].dispatches[2].note, "layers.{l+1}.up");
     }
 
     #[test]

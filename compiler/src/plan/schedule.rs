@@ -12,6 +12,7 @@ use crate::graph::{Graph, Node, Op, ValueId};
 use onnxcast_runtime::program::{Arg, Elem, Kernel, Phase, State};
 use onnxcast_runtime::step::MAX_ARGS;
 use std::collections::{HashMap, HashSet};
+use std::hash::Hash;
 
 /// A dispatch before its arena buffers have offsets.
 #[derive(Clone, PartialEq, Debug)]
@@ -47,6 +48,18 @@ pub struct Schedule {
     pub buffers: Vec<u64>,
 }
 
+impl Schedule {
+    /// The buffer that `known` has under a key, a new one if there is none, at least so large.
+    fn buffer<K: Hash + Eq>(&mut self, known: &mut HashMap<K, usize>, key: K, bytes: u64) -> usize {
+        let buffer = *known.entry(key).or_insert(self.buffers.len());
+        if buffer == self.buffers.len() {
+            self.buffers.push(0);
+        }
+        self.buffers[buffer] = self.buffers[buffer].max(bytes);
+        buffer
+    }
+}
+
 /// What the rows of a bucket are made from.
 pub struct Context<'a, 'b> {
     pub graph: &'a Graph,
@@ -60,7 +73,8 @@ pub struct Context<'a, 'b> {
 
 /// Asks for the calls of every node, body first, then the head and, for a decoder, the two samplers, or policies in their place.
 pub fn rows(cx: &mut Context, decoder: bool) -> Result<Schedule> {
-    let mut build = Build { out: Schedule::default(), owners: HashMap::new(), scratch: HashMap::new() };
+    let mut build =
+        Build { out: Schedule::default(), owners: HashMap::new(), prepared: HashMap::new(), scratch: HashMap::new() };
     let own = if decoder { Own::of(cx.graph) } else { Own::default() };
     let head = if decoder { head(cx.graph, &own) } else { HashSet::new() };
     let behind = if decoder { behind(cx.graph) } else { HashSet::new() };
@@ -126,6 +140,8 @@ struct Build {
     out: Schedule,
     /// Buffers of values, by the value that owns them.
     owners: HashMap<ValueId, usize>,
+    /// Buffers of values as the products that take them multiply them, by the value.
+    prepared: HashMap<ValueId, usize>,
     /// Buffers of the current node's scratch.
     scratch: HashMap<u32, usize>,
 }
@@ -204,11 +220,7 @@ impl Build {
             Operand::Value(v) => match cx.places.of[v.0 as usize] {
                 Place::Arena(owner) => {
                     let size = bytes(cx.graph, owner).max(bytes(cx.graph, *v));
-                    let next = self.out.buffers.len();
-                    let buffer = *self.owners.entry(owner).or_insert(next);
-                    if buffer == next {
-                        self.out.buffers.push(size);
-                    }
+                    let buffer = self.out.buffer(&mut self.owners, owner, size);
                     (Slot::Buffer(buffer), bytes(cx.graph, *v))
                 }
                 Place::Const(root) => {
@@ -220,15 +232,8 @@ impl Build {
                 Place::Fixed(arg) => (Slot::Fixed(arg), bytes(cx.graph, *v)),
             },
             Operand::Weight(packing) => self.weight(cx, &packing.parts, packing.layout)?,
-            Operand::Scratch(index, size) => {
-                let next = self.out.buffers.len();
-                let buffer = *self.scratch.entry(*index).or_insert(next);
-                if buffer == next {
-                    self.out.buffers.push(*size);
-                }
-                self.out.buffers[buffer] = self.out.buffers[buffer].max(*size);
-                (Slot::Buffer(buffer), *size)
-            }
+            Operand::Scratch(index, size) => (Slot::Buffer(self.out.buffer(&mut self.scratch, *index, *size)), *size),
+            Operand::Prepared(v, size) => (Slot::Buffer(self.out.buffer(&mut self.prepared, *v, *size)), *size),
             Operand::Counters(count) => {
                 let (state, bytes) = counters(cx.states, *count);
                 (Slot::Fixed(Arg::State(state)), bytes)

@@ -3,7 +3,8 @@
 // b * Q_BATCH + h * Q_HEAD + i * Q_ROW + Q_AT, of y the same with Y_, of k and v with K_ and V_ and rows KV_ROW apart. Defines: those;
 // BATCH M T HQ HKV D; SCALE; SOFTCAP (lib/sight.glsl); CAUSAL 0|1: row i stands at T - M + i; WINDOW 0|n; MASKED 0|1 with MASK_BATCH MASK_HEAD MASK_ROW MASK_KEY
 // strides; QUERY_ROWS GROUP_ROWS; LOCAL threads. Grid: BATCH * HQ * ceil(M / GROUP_ROWS). With MATRIX: the form for matrix units, and
-// the defines of lib/attention_matrix.glsl, GROUP_ROWS being 16 * PARTS_M.
+// the defines of lib/attention_matrix.glsl, GROUP_ROWS being 16 * PARTS_M. HANDED 1, where heads stand side by side in y, which is the x of a
+// product: an argument more, the last, that product's rows (lib/handed.glsl) of HANDED_K columns, which the matrix form writes in place of y.
 #version 460
 #include "lib/prelude.glsl"
 #if !defined(BATCH) || !defined(M) || !defined(T) || !defined(HQ) || !defined(HKV) || !defined(D) || !defined(SCALE)
@@ -29,6 +30,9 @@ layout(local_size_x = LOCAL) in;
 #define KV_BITS 32
 #define HEAD_DIM D
 #ifdef MATRIX
+#if HANDED
+#include "lib/handed.glsl"
+#endif
 #include "lib/attention_matrix.glsl"
 #else
 #include "lib/attention.glsl"
@@ -41,6 +45,9 @@ layout(push_constant) uniform Args {
     Floats y;
 #if MASKED
     Floats mask;
+#endif
+#if HANDED
+    Uints handed;
 #endif
 } args;
 
@@ -59,8 +66,17 @@ void attend_rows(uint batch, uint head, uint row0) {
     Sight sight = Sight(CAUSAL != 0 ? T - M + row0 : 0u, T, CAUSAL != 0, WINDOW);
     MaskView mask = MaskView(MASK, batch * MASK_BATCH + head * MASK_HEAD + row0 * MASK_ROW, MASK_ROW, MASK_KEY);
 #ifdef MATRIX
-    attend_matrix(args.q, q_at, args.k, k_at, args.v, v_at, args.y, y_at, Y_ROW, min(uint(M - row0), uint(GROUP_ROWS)), sight, SCALE,
+    uint rows = min(uint(M - row0), uint(GROUP_ROWS));
+#if HANDED
+    uint first = batch * M + row0;
+    attend_matrix(args.q, q_at, args.k, k_at, args.v, v_at, Floats(args.handed), first * HANDED_K + head * D, HANDED_K, rows, sight, SCALE,
                   MASKED != 0, mask);
+    if (head == HQ - 1u) {
+        hand_zeros(args.handed, first, rows, HQ * D);
+    }
+#else
+    attend_matrix(args.q, q_at, args.k, k_at, args.v, v_at, args.y, y_at, Y_ROW, rows, sight, SCALE, MASKED != 0, mask);
+#endif
 #else
     attend(args.q, q_at, args.k, k_at, args.v, v_at, args.y, y_at, Y_ROW, min(uint(M - row0), uint(QUERY_ROWS)), sight, SCALE,
            MASKED != 0, mask);

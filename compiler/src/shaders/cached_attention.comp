@@ -3,7 +3,8 @@
 // defined: step. Defines: M HQ HKV D C; KV_BITS 8|16|32; SCALE; SOFTCAP (lib/sight.glsl); WINDOW 0: all rows up to the query, else that many; POS_WORD;
 // LIVE 1: query rows beyond step.rows are skipped, and all once step.done is set; GROUP_ROWS rows a workgroup, QUERY_ROWS of them at
 // once; LOCAL threads. Grid: (HQ, ceil(M / GROUP_ROWS)). Row i stands at pos + i. With MATRIX: the form for matrix units, and the
-// defines of lib/attention_matrix.glsl, GROUP_ROWS being 16 * PARTS_M.
+// defines of lib/attention_matrix.glsl, GROUP_ROWS being 16 * PARTS_M. HANDED 1, where y is the x of a product: an argument more, the last, that
+// product's rows (lib/handed.glsl) of HANDED_K columns, which the matrix form writes in place of y.
 #version 460
 #include "lib/prelude.glsl"
 #if !defined(M) || !defined(HQ) || !defined(HKV) || !defined(D) || !defined(C) || !defined(KV_BITS) || !defined(SCALE)
@@ -21,6 +22,9 @@ layout(local_size_x = LOCAL) in;
 #include "lib/cache.glsl"
 #define HEAD_DIM D
 #ifdef MATRIX
+#if HANDED
+#include "lib/handed.glsl"
+#endif
 #include "lib/attention_matrix.glsl"
 #else
 #include "lib/attention.glsl"
@@ -35,6 +39,9 @@ layout(push_constant) uniform Args {
 #if LIVE
     Uints step;
 #endif
+#if HANDED
+    Uints handed;
+#endif
 } args;
 
 void attend_rows(uint head, uint row0, uint rows, uint pos) {
@@ -43,7 +50,13 @@ void attend_rows(uint head, uint row0, uint rows, uint pos) {
     uint y_at = row0 * HQ * D + head * D;
     Sight sight = Sight(pos + row0, C, true, WINDOW);
     MaskView none = MaskView(args.q, 0u, 0u, 0u);
-#ifdef MATRIX
+#if defined(MATRIX) && HANDED
+    attend_matrix(args.q, q_at, args.k_cache, cache_at, args.v_cache, cache_at, Floats(args.handed), row0 * HANDED_K + head * D, HANDED_K,
+                  rows, sight, SCALE, false, none);
+    if (head == HQ - 1u) {
+        hand_zeros(args.handed, row0, rows, HQ * D);
+    }
+#elif defined(MATRIX)
     attend_matrix(args.q, q_at, args.k_cache, cache_at, args.v_cache, cache_at, args.y, y_at, HQ * D, rows, sight, SCALE, false, none);
 #else
     attend(args.q, q_at, args.k_cache, cache_at, args.v_cache, cache_at, args.y, y_at, HQ * D, rows, sight, SCALE, false, none);

@@ -1,6 +1,6 @@
 // y = act(norm(x) * Wgate) * (norm(x) * Wup).
 // Args: x f32 [M][K], w [2N][K] (gate rows, then up rows), y f32 [M][N], then where defined: step, scale f32 [K],
-// shift f32 [K]. Defines and grid as linear.comp, without BIAS and RESIDUAL. A unit is two columns of y.
+// shift f32 [K]. Defines and grid as linear.comp, without BIAS, RESIDUAL and HANDED 2. A unit is two columns of y.
 #version 460
 #include "lib/prelude.glsl"
 #if !defined(M) || !defined(K) || !defined(N) || !defined(WEIGHT_BITS) || !defined(NORM) || !defined(EPS) || !defined(ACT)
@@ -21,6 +21,10 @@ struct Extras {
     bool live;
 };
 
+#if HANDED == 1 && defined(MATRIX)
+#define HANDED_UNITS (HANDED_K / 2u)
+#include "lib/handed.glsl"
+#endif
 #if defined(ADD_UP)
 #include "lib/add_up.glsl"
 #elif defined(MATRIX)
@@ -50,6 +54,9 @@ layout(push_constant) uniform Args {
 #if SPLITS > 1
     Floats partials;
 #endif
+#endif
+#if HANDED
+    Uints handed;
 #endif
 } args;
 
@@ -91,7 +98,9 @@ Extras load_extras() {
 
 void store(uint row, uint unit, vec4 sums) {
     vec2 y = vec2(unary(ACT, sums.x), unary(ACT, sums.y)) * sums.zw;
-#if N % 2 == 0
+#ifdef HANDED_UNITS
+    hand_two(args.handed, row, unit, y);
+#elif N % 2 == 0
     Vec2s(args.y).v[row * (N / 2u) + unit] = y;
 #else
     uint column = 2u * unit;
@@ -101,6 +110,12 @@ void store(uint row, uint unit, vec4 sums) {
     }
 #endif
 }
+
+#ifdef HANDED_UNITS
+void unit_zeros(uint row, uint unit) {
+    hand_two(args.handed, row, unit, vec2(0.0));
+}
+#endif
 
 #if THREAD_ROWS == 0
 Extras unit_begin(uint unit) {

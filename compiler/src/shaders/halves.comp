@@ -14,7 +14,7 @@
 #define K_PADDED K
 #endif
 layout(local_size_x = LOCAL) in;
-#define SPLIT_ROWS
+#define SPLIT_ROWS K
 #include "lib/halves.glsl"
 #include "lib/step.glsl"
 
@@ -51,6 +51,6 @@ void main() {
         return;
     }
 #endif
-    split_row(args.x, args.y, row, ROWS, K, K_PADDED, NORM, EPS, SCALE, SHIFT);
+    split_row(args.x, args.y, row, ROWS, K_PADDED, NORM, EPS, SCALE, SHIFT);
 #endif
 }

@@ -6,6 +6,9 @@
 // tile a workgroup of 64 threads, grid (ceil(units / 16), ceil(M / (8 * THREAD_ROWS))). A unit is four columns of y.
 // HALVES not 0: the product has a form for matrix units, MATRIX, and one argument more, the last: x as lib/halves.glsl has it, of
 // ROWS rows. That form takes the defines of lib/matmul_matrix.glsl; the plain one leaves the argument alone. Any grid.
+// HANDED, where y is the x of a product behind this one, has arguments more, which the plain form leaves alone: 1, its rows (lib/handed.glsl) of
+// HANDED_K columns, which the matrix form writes in place of y; 2, with ADD_UP, its rows as lib/halves.glsl has them, HANDED_ROWS of HANDED_K
+// columns, with HANDED_NORM and HANDED_EPS, and where that norm has them scale and shift f32 [N]: written beside y by a workgroup a row.
 #version 460
 #include "lib/prelude.glsl"
 #if !defined(M) || !defined(K) || !defined(N) || !defined(WEIGHT_BITS) || !defined(NORM) || !defined(EPS) || !defined(ACT)
@@ -28,6 +31,10 @@ struct Extras {
     bool live;
 };
 
+#if HANDED == 1 && defined(MATRIX)
+#define HANDED_UNITS (HANDED_K / 4u)
+#include "lib/handed.glsl"
+#endif
 #if defined(ADD_UP)
 #include "lib/add_up.glsl"
 #elif defined(MATRIX)
@@ -64,6 +71,15 @@ layout(push_constant) uniform Args {
     Floats partials;
 #endif
 #endif
+#if HANDED
+    Uints handed;
+#endif
+#if HANDED == 2 && HANDED_NORM > 0
+    Floats handed_scale;
+#endif
+#if HANDED == 2 && HANDED_NORM == 2
+    Floats handed_shift;
+#endif
 } args;
 
 #if HALVES && SPLITS > 1
@@ -81,6 +97,17 @@ layout(push_constant) uniform Args {
 #define SHIFT args.shift
 #else
 #define SHIFT args.x
+#endif
+
+#if HANDED == 2 && HANDED_NORM > 0
+#define HANDED_SCALE args.handed_scale
+#else
+#define HANDED_SCALE args.x
+#endif
+#if HANDED == 2 && HANDED_NORM == 2
+#define HANDED_SHIFT args.handed_shift
+#else
+#define HANDED_SHIFT args.x
 #endif
 
 const uint TOTAL = (N + 3u) / 4u;
@@ -120,7 +147,7 @@ Extras load_extras(uint row, uint unit) {
     return e;
 }
 
-void store(uint row, uint unit, vec4 sums, Extras e) {
+vec4 unit_value(vec4 sums, Extras e) {
 #if BIAS
     sums += e.bias;
 #endif
@@ -130,18 +157,34 @@ void store(uint row, uint unit, vec4 sums, Extras e) {
 #if RESIDUAL
     sums += e.residual;
 #endif
-    if (!e.live) {
-        return;
-    }
-#if N % 4 == 0
-    Vec4s(args.y).v[row * (N / 4u) + unit] = sums;
+    return sums;
+}
+
+void unit_keep(uint row, uint unit, vec4 y) {
+#ifdef HANDED_UNITS
+    hand_four(args.handed, row, unit, y);
+#elif N % 4 == 0
+    Vec4s(args.y).v[row * (N / 4u) + unit] = y;
 #else
     [[unroll]] for (uint part = 0u; part < 4u; part++) {
         if (4u * unit + part < N) {
-            args.y.v[row * N + 4u * unit + part] = sums[part];
+            args.y.v[row * N + 4u * unit + part] = y[part];
         }
     }
 #endif
+}
+
+#ifdef HANDED_UNITS
+void unit_zeros(uint row, uint unit) {
+    hand_four(args.handed, row, unit, vec4(0.0));
+}
+#endif
+
+void store(uint row, uint unit, vec4 sums, Extras e) {
+    vec4 y = unit_value(sums, e);
+    if (e.live) {
+        unit_keep(row, unit, y);
+    }
 }
 
 #if THREAD_ROWS == 0
@@ -187,7 +230,11 @@ void main() {
     }
 #endif
     uint live = LIVE_ROWS;
-#if defined(MATRIX) && defined(ADD_UP)
+#if defined(MATRIX) && defined(ADD_UP) && HANDED == 2
+    if (gl_WorkGroupID.x < live) {
+        add_up_row(PARTIALS, args.handed, M, gl_WorkGroupID.x, TOTAL, HANDED_NORM, HANDED_EPS, HANDED_SCALE, HANDED_SHIFT);
+    }
+#elif defined(MATRIX) && defined(ADD_UP)
     add_up(PARTIALS, M, live, TOTAL);
 #elif defined(MATRIX)
     matmul_matrix(args.halves, weights_at(args.w, K), PARTIALS, M, ROWS, live, K, TOTAL);

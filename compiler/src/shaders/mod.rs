@@ -55,6 +55,7 @@ files![
     "lib/fixed.glsl",
     "lib/group.glsl",
     "lib/halves.glsl",
+    "lib/handed.glsl",
     "lib/handover.glsl",
     "lib/index.glsl",
     "lib/lanes.glsl",

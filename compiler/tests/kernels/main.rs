@@ -1,6 +1,7 @@
 //! Kernels against the interpreter, on any Vulkan device, and against spirv-val where it is installed.
 
 mod axes;
+mod chains;
 mod decoder;
 mod device;
 mod draw;

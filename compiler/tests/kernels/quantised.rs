@@ -49,7 +49,7 @@ fn columns(k: usize, salient: u16) -> Vec<u32> {
 }
 
 /// Quantises every matrix among the constants; [k, n] where `transposed`.
-fn quantise(mut graph: Graph, quant: Quant, transposed: bool) -> Graph {
+pub fn quantise(mut graph: Graph, quant: Quant, transposed: bool) -> Graph {
     for value in &mut graph.values {
         let Def::Const(tensor) = &mut value.def else { continue };
         if tensor.shape.len() != 2 || ["cos", "sin"].contains(&value.name.as_str()) {

@@ -3,6 +3,7 @@
 
 use super::call::{Builder, Cx, float, groups};
 use super::decoder::{attention_threads, cap_name, capped};
+use super::handed;
 use super::walk::{broadcast, name};
 use crate::error::Result;
 use crate::graph::{Heads, Mask, Op};
@@ -135,6 +136,21 @@ fn sight(cx: &Cx, b: Builder, s: &Shape, mask: Mask) -> Result<(Builder, String)
     Ok((b, kind))
 }
 
+/// How the matrix form of attention over given keys shares work; none where there is no such form.
+fn parts(cx: &Cx, s: &Shape) -> Option<Parts> {
+    let aligned = s.lies.iter().all(|l| [l.batch, l.head, l.row, l.at].iter().all(|n| n.is_multiple_of(8)));
+    let halves = cx.storage.precision != Precision::Fp32 && aligned;
+    if halves { Parts::new(s.m, s.heads.dim, s.batch * s.heads.q) } else { None }
+}
+
+/// Rows and columns that the matrix form writes, where heads stand side by side in them.
+pub(super) fn matrix_rows(cx: &Cx) -> Result<Option<(usize, usize)>> {
+    let s = Shape::of(cx)?;
+    let [.., y] = s.lies;
+    let beside = y.row == s.heads.q * s.heads.dim && y.head == s.heads.dim && y.at == 0;
+    Ok(parts(cx, &s).filter(|_| beside).map(|_| (s.batch * s.m, y.row)))
+}
+
 /// Attention over keys that the graph gives.
 pub(super) fn given(cx: &Cx) -> Result<Vec<Call>> {
     let (scale, mask, cap) = match cx.node.op {
@@ -168,9 +184,7 @@ pub(super) fn given(cx: &Cx) -> Result<Vec<Call>> {
         _ => "",
     };
     let label = format!("attention_f32_b{}_m{}_t{}_h{q}_{kv}_d{dim}{form}_{kind}{}", s.batch, s.m, s.t, cap_name(cap));
-    let aligned = s.lies.iter().all(|l| [l.batch, l.head, l.row, l.at].iter().all(|n| n.is_multiple_of(8)));
-    let halves = cx.storage.precision != Precision::Fp32 && aligned;
-    let parts = if halves { Parts::new(s.m, dim, s.batch * q) } else { None };
+    let parts = parts(cx, &s);
     let group_rows = parts.map_or(QUERY_ROWS, |p| p.rows());
     b = b.named(label).define("QUERY_ROWS", QUERY_ROWS).define("GROUP_ROWS", group_rows);
     b = b.define("LOCAL", attention_threads(cx, dim)?);
@@ -183,6 +197,9 @@ pub(super) fn given(cx: &Cx) -> Result<Vec<Call>> {
     b = b.write(Operand::Value(cx.node.out()));
     if mask == Mask::Given {
         b = b.read(cx.read(s.mask)?);
+    }
+    if let Some(on) = handed::on(cx)? {
+        b = on.straight(b);
     }
     Ok(vec![b.build(cx, groups(s.batch * q * s.m.div_ceil(group_rows), 1))?])
 }

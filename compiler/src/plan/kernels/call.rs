@@ -196,6 +196,13 @@ impl Builder {
         self
     }
 
+    /// The same define with another value.
+    pub fn redefine(mut self, name: &str, value: impl Display) -> Builder {
+        let value: Text = value.to_string().into();
+        self.defines.iter_mut().filter(|(known, _)| known == name).for_each(|(_, old)| *old = value.clone());
+        self
+    }
+
     pub fn flag(self, name: &'static str, value: bool) -> Builder {
         self.define(name, u32::from(value))
     }

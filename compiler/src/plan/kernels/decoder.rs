@@ -3,6 +3,7 @@
 
 use super::attention::{Parts, QUERY_ROWS};
 use super::call::{Builder, Cx, float, groups};
+use super::handed;
 use crate::error::Result;
 use crate::graph::{Heads, Mask, Op, PICTURES, ValueId};
 use crate::plan::{Call, Operand};
@@ -26,7 +27,7 @@ pub(super) fn cached_attention(cx: &Cx) -> Result<Vec<Call>> {
     }
     let (pos, pos_word) = cx.word(3)?;
     let query_rows = if m == 1 { 1 } else { QUERY_ROWS };
-    let parts = if bits < 32 { Parts::new(m, dim, q) } else { None };
+    let parts = parts(cx, m, heads);
     let group_rows = parts.map_or(query_rows, |p| p.rows());
     let name =
         format!("attend_{}_m{m}_h{q}_{kv}_d{dim}_c{context}{}{}", cx.kv_name(), window_name(window), cap_name(cap));
@@ -51,7 +52,20 @@ pub(super) fn cached_attention(cx: &Cx) -> Result<Vec<Call>> {
         .live(cx.generates());
     let b = capped(b, cap);
     let b = parts.into_iter().fold(b, |b, p| p.define(b));
+    let b = handed::on(cx)?.into_iter().fold(b, |b, on| on.straight(b));
     Ok(vec![b.build(cx, [q as u32, m.div_ceil(group_rows) as u32, 1])?])
+}
+
+/// How the matrix form of attention over a cache shares work; none where there is no such form.
+fn parts(cx: &Cx, m: usize, heads: Heads) -> Option<Parts> {
+    if cx.kv_bits() < 32 { Parts::new(m, heads.dim, heads.q) } else { None }
+}
+
+/// Rows and columns that the matrix form writes.
+pub(super) fn matrix_rows(cx: &Cx) -> Result<Option<(usize, usize)>> {
+    let Op::CachedAttention { heads, .. } = cx.node.op else { return Ok(None) };
+    let m = cx.shape(0)?[2];
+    Ok(parts(cx, m, heads).map(|_| (m, heads.q * heads.dim)))
 }
 
 /// Most workgroups that share a head.

@@ -1,8 +1,9 @@
-//! Products with constant weight rows. In: `Linear`, `GatedLinear`, `Qkv`. Out: one call each, or two where matrix units may serve.
+//! Products with constant weight rows. In: `Linear`, `GatedLinear`, `Qkv`. Out: one call each, or up to three where matrix units may serve.
 //! Promise: one row takes the mat-vec form, more rows the tiled form, over the same packed weights.
 
 use super::call::{Builder, Cx, Rows, float, groups};
 use super::decoder::{kv_quantise, wide_enough};
+use super::handed::{self, Handed, How};
 use super::matrix::{self, Form};
 use super::split::Split;
 use super::unary;
@@ -20,21 +21,46 @@ const TILE_LOCAL: usize = 64;
 const TILE_UNITS: usize = 16;
 
 /// Form and grid of a product.
-struct Shape {
-    m: usize,
-    k: usize,
-    units: usize,
+#[derive(Clone, Copy)]
+pub(super) struct Product {
+    pub m: usize,
+    pub k: usize,
+    /// Units of four weight rows.
+    pub units: usize,
+    /// What it does to x before.
+    pub norm: Option<Norm>,
     /// Weights that a thread loads at once.
     chunk: usize,
     /// Rows of a thread in the tiled form; 0: mat-vec.
     thread_rows: usize,
     split: Split,
     /// Where the product has a form for matrix units.
-    form: Option<Form>,
+    pub form: Option<Form>,
 }
 
-impl Shape {
-    fn new(cx: &Cx, (m, k): (usize, usize), units: usize, weights: &Rows) -> Shape {
+/// The product that a node is; none where it is none.
+pub(super) fn product(cx: &Cx) -> Result<Option<Product>> {
+    Ok(weighed(cx)?.map(|(product, _)| product))
+}
+
+/// The same with its weights.
+fn weighed(cx: &Cx) -> Result<Option<(Product, Rows)>> {
+    let n = cx.out_shape().last().copied().unwrap_or(1);
+    let (norm, weights, units, nk): (_, &[usize], _, _) = match cx.node.op {
+        Op::Linear { norm, nk, .. } => (norm, &[1], n.div_ceil(4), nk),
+        Op::GatedLinear { norm, nk, .. } => (norm, &[1, 2], n.div_ceil(2), nk),
+        Op::Qkv { heads, norm, rope, nk, .. } => {
+            let turn = turn(cx, heads.dim, rope)?;
+            (norm, &[1, 2, 3], (heads.q + 2 * heads.kv) * turn.units, nk)
+        }
+        _ => return Ok(None),
+    };
+    let weights = cx.weights(weights, !nk)?;
+    Ok(Some((Product::new(cx, rows(cx)?, (units, norm), &weights), weights)))
+}
+
+impl Product {
+    fn new(cx: &Cx, (m, k): (usize, usize), (units, norm): (usize, Option<Norm>), weights: &Rows) -> Product {
         let thread_rows = match m {
             1 => 0,
             2..=8 => 1,
@@ -46,7 +72,7 @@ impl Shape {
         let form = if weights.layout != Layout::F32 { Form::new(m, units, k, halves) } else { None };
         let form = form.map(|f| cx.form.unwrap_or(f));
         let chunk = weights.chunk();
-        Shape { m, k, units, chunk, thread_rows, split: Split::new(units, k, chunk), form }
+        Product { m, k, units, norm, chunk, thread_rows, split: Split::new(units, k, chunk), form }
     }
 
     fn define(&self, b: Builder) -> Builder {
@@ -59,20 +85,46 @@ impl Shape {
     }
 
     /// The calls of a product whose other arguments are complete.
-    fn calls(&self, cx: &Cx, b: Builder, folded: Option<Norm>, o: &Operands) -> Result<Vec<Call>> {
+    fn calls(&self, cx: &Cx, b: Builder, o: &Operands) -> Result<Vec<Call>> {
+        let &Product { m, k, units, norm, .. } = self;
         let Some(form) = self.form else {
             let call = b.define("HALVES", 0).build(cx, self.grid())?;
-            let variants = self.variants(&call.kernel, folded.is_some());
+            let variants = self.variants(&call.kernel, norm.is_some());
             return Ok(vec![Call { variants, ..call }]);
         };
-        let halves = matrix::halves(cx, &form, (self.m, self.k), folded, (o, live(cx, self.m)))?;
+        let mut calls = Vec::new();
         let b = if form.halves == 1 { b.suffixed("_half") } else { b };
-        let product = form.define(b.clone(), self.m, self.k, self.units).build(cx, form.grid(self.m, self.units))?;
-        if form.splits == 1 {
-            return Ok(vec![halves, product]);
+        let taken = handed::taken(cx)?;
+        if taken.is_none() {
+            calls.push(matrix::halves(cx, &form, (m, k), norm, (o, live(cx, m)))?);
         }
-        let add = form.add_up(b.suffixed("_add_up"), self.m, self.k).read(form.partials(self.m, self.units));
-        Ok(vec![halves, product, add.build(cx, groups(self.m * self.units, TILE_LOCAL))?])
+        let x = taken.map_or(form.scratch(m, k), |taken| taken.operand());
+        let mut product = form.define(b.clone(), (m, k), units, x.clone());
+        if taken.is_some_and(|taken| taken.how == How::Straight) {
+            product = product.suffixed("_straight").matrix("UNSCALED", 1);
+        }
+        let on = handed::on(cx)?;
+        if let Some(on) = on.filter(|_| form.splits == 1) {
+            product = on.straight(product);
+        }
+        calls.push(product.build(cx, form.grid(m, units))?);
+        if form.splits > 1 {
+            let add = form.add_up(b.suffixed("_add_up"), x).read(form.partials(m, units));
+            calls.push(self.add_up(cx, add, on)?);
+        }
+        Ok(calls)
+    }
+
+    /// The call that adds up parts of sums, by units or, where it prepares rows for the next product, by rows.
+    fn add_up(&self, cx: &Cx, b: Builder, on: Option<Handed>) -> Result<Call> {
+        let by_units = |units: usize| groups(self.m * units, TILE_LOCAL);
+        match on {
+            None => b.build(cx, by_units(self.units)),
+            Some(on) => match on.how {
+                How::Straight => on.straight(b).build(cx, by_units(self.units * on.padded() / on.k)),
+                How::Rows(norm) => on.rows(cx, norm, b)?.build(cx, [self.m as u32, 1, 1]),
+            },
+        }
     }
 
     fn grid(&self) -> [u32; 3] {
@@ -107,14 +159,20 @@ impl Shape {
     }
 }
 
-/// Adds NORM, EPS and the norm's weights.
-pub(super) fn norm(cx: &Cx, b: Builder, norm: Option<Norm>, o: &Operands) -> Result<Builder> {
+/// A norm as shaders have it: its code in lib/norm.glsl and its epsilon.
+pub(super) fn norm_code(norm: Option<Norm>) -> (u32, String) {
     let (code, eps) = match norm {
         None => (0, 0.0),
         Some(Norm::Rms { eps }) => (1, eps),
         Some(Norm::Layer { eps }) => (2, eps),
     };
-    let mut b = b.define("NORM", code).define("EPS", float(eps));
+    (code, float(eps))
+}
+
+/// Adds NORM, EPS and the norm's weights.
+pub(super) fn norm(cx: &Cx, b: Builder, norm: Option<Norm>, o: &Operands) -> Result<Builder> {
+    let (code, eps) = norm_code(norm);
+    let mut b = b.define("NORM", code).define("EPS", eps);
     for i in o.scale.iter().chain(&o.shift) {
         b = b.read(cx.vectors(&[*i])?);
     }
@@ -158,15 +216,13 @@ fn live(cx: &Cx, m: usize) -> bool {
 }
 
 pub(super) fn linear(cx: &Cx) -> Result<Vec<Call>> {
-    let Op::Linear { norm: folded, bias, act, residual, nk } = cx.node.op else { return Ok(Vec::new()) };
+    let Op::Linear { norm: folded, bias, act, residual, .. } = cx.node.op else { return Ok(Vec::new()) };
+    let Some((product @ Product { m, k, .. }, w)) = weighed(cx)? else { return Ok(Vec::new()) };
     let o = operands::linear(folded, bias, residual);
-    let (m, k) = rows(cx)?;
     let n = cx.out_shape().last().copied().unwrap_or(1);
-    let w = cx.weights(&[1], !nk)?;
-    let shape = Shape::new(cx, (m, k), n.div_ceil(4), &w);
     let name = format!(
         "{}_{}_m{m}_k{k}_n{n}{}{}{}{}",
-        shape.family(),
+        product.family(),
         w.name(),
         norm_name(folded),
         if bias { "_bias" } else { "" },
@@ -185,24 +241,22 @@ pub(super) fn linear(cx: &Cx) -> Result<Vec<Call>> {
         .read(w.operand)
         .write(Operand::Value(cx.node.out()))
         .live(live(cx, m));
-    let mut b = norm(cx, shape.define(b), folded, &o)?;
+    let mut b = norm(cx, product.define(b), folded, &o)?;
     if let Some(i) = o.bias {
         b = b.read(cx.vectors(&[i])?);
     }
     if let Some(i) = o.residual {
         b = b.read(cx.read(i)?);
     }
-    shape.calls(cx, b, folded, &o)
+    product.calls(cx, b, &o)
 }
 
 pub(super) fn gated(cx: &Cx) -> Result<Vec<Call>> {
-    let Op::GatedLinear { norm: folded, act, nk } = cx.node.op else { return Ok(Vec::new()) };
+    let Op::GatedLinear { norm: folded, act, .. } = cx.node.op else { return Ok(Vec::new()) };
+    let Some((product @ Product { m, k, .. }, w)) = weighed(cx)? else { return Ok(Vec::new()) };
     let o = operands::gated(folded);
-    let (m, k) = rows(cx)?;
     let n = cx.out_shape().last().copied().unwrap_or(1);
-    let w = cx.weights(&[1, 2], !nk)?;
-    let shape = Shape::new(cx, (m, k), n.div_ceil(2), &w);
-    let (family, stored) = (shape.family(), w.name());
+    let (family, stored) = (product.family(), w.name());
     let name = format!("gated_{family}_{stored}_m{m}_k{k}_n{n}{}{}", norm_name(folded), act_name(Some(act)));
     let b = Builder::new("gated_linear.comp", name)
         .define("M", m)
@@ -214,8 +268,8 @@ pub(super) fn gated(cx: &Cx) -> Result<Vec<Call>> {
         .read(w.operand)
         .write(Operand::Value(cx.node.out()))
         .live(live(cx, m));
-    let b = norm(cx, shape.define(b), folded, &o)?;
-    shape.calls(cx, b, folded, &o)
+    let b = norm(cx, product.define(b), folded, &o)?;
+    product.calls(cx, b, &o)
 }
 
 /// How RoPE lays the channels of a head into units of four weight rows.
@@ -240,15 +294,13 @@ fn turn(cx: &Cx, dim: usize, rope: Option<Rotary>) -> Result<Turn> {
 }
 
 pub(super) fn qkv(cx: &Cx) -> Result<Vec<Call>> {
-    let Op::Qkv { heads, norm: folded, bias, rope, nk } = cx.node.op else { return Ok(Vec::new()) };
+    let Op::Qkv { heads, norm: folded, bias, rope, .. } = cx.node.op else { return Ok(Vec::new()) };
     let Heads { q, kv, dim } = heads;
     let o = operands::qkv(folded, bias, rope);
-    let (m, k) = rows(cx)?;
+    let Some((product @ Product { m, k, .. }, w)) = weighed(cx)? else { return Ok(Vec::new()) };
     let turn = turn(cx, dim, rope)?;
     let context = cx.shape(4)?[2];
     let table = o.tables.map_or(Ok(1), |i| cx.shape(i).map(|s| s[0]))?;
-    let w = cx.weights(&[1, 2, 3], !nk)?;
-    let shape = Shape::new(cx, (m, k), (q + 2 * kv) * turn.units, &w);
     let name = format!("qkv_{}_m{m}_k{k}_h{q}_{kv}_d{dim}_c{context}{}", w.name(), norm_name(folded));
     let ((pos, pos_word), (rows, rows_word)) = (cx.word(6)?, cx.word(7)?);
     // An int8 cache takes whole rows, so they go to scratch first.
@@ -280,14 +332,14 @@ pub(super) fn qkv(cx: &Cx) -> Result<Vec<Call>> {
         .read(pos)
         .read(rows)
         .live(live(cx, m));
-    let mut b = norm(cx, shape.define(b), folded, &o)?;
+    let mut b = norm(cx, product.define(b), folded, &o)?;
     if let Some(i) = o.bias {
         b = b.read(cx.vectors(&[i, i + 1, i + 2])?);
     }
     if let Some(i) = o.tables {
         b = b.read(cx.vectors(&[i])?).read(cx.vectors(&[i + 1])?);
     }
-    let mut calls = shape.calls(cx, b, folded, &o)?;
+    let mut calls = product.calls(cx, b, &o)?;
     if coded {
         calls.push(kv_quantise(cx, (kv, dim, context, m), &[(fresh(0), caches[0]), (fresh(1), caches[1])], (6, 7))?);
     }

@@ -14,7 +14,7 @@ use onnxcast_runtime::matrix::{MAX_SHARED_BYTES, MAX_THREADS};
 const PARTIALS: u32 = 3;
 
 /// Threads that prepare a row.
-const ROW_LOCAL: usize = 256;
+pub(super) const ROW_LOCAL: usize = 256;
 
 /// Rows, columns and steps of a workgroup's tile, and how many subgroups share each.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -143,9 +143,9 @@ impl Form {
     }
 
     /// Adds the matrix form to a product, whose last arguments are the prepared x and, where steps are shared, parts of sums.
-    pub(super) fn define(&self, b: Builder, m: usize, k: usize, units: usize) -> Builder {
+    pub(super) fn define(&self, b: Builder, (m, k): (usize, usize), units: usize, x: Operand) -> Builder {
         let t = &self.tile;
-        let padded = t.padded(k);
+        let padded = self.padded(k);
         let b = self.prepared(b.matrix("MATRIX", 1).matrix("ROWS", self.rows(m)));
         let b = if padded > k { b.matrix("K_PADDED", padded) } else { b };
         let b = b
@@ -155,13 +155,13 @@ impl Form {
             .matrix("PARTS_M", t.parts[0])
             .matrix("PARTS_N", t.parts[1])
             .matrix("PARTS_K", t.parts[2])
-            .read(self.scratch(m, padded));
+            .read(x);
         if self.splits > 1 { b.write(self.partials(m, units)) } else { b }
     }
 
     /// The call that adds up what workgroups have shared, with the arguments of the product.
-    pub(super) fn add_up(&self, b: Builder, m: usize, k: usize) -> Builder {
-        self.prepared(b.matrix("MATRIX", 1)).define("ADD_UP", 1).read(self.scratch(m, self.tile.padded(k)))
+    pub(super) fn add_up(&self, b: Builder, x: Operand) -> Builder {
+        self.prepared(b.matrix("MATRIX", 1)).define("ADD_UP", 1).read(x)
     }
 
     fn prepared(&self, b: Builder) -> Builder {
@@ -173,12 +173,23 @@ impl Form {
     }
 
     /// Prepared rows come up to a whole tile.
-    fn rows(&self, m: usize) -> usize {
+    pub(super) fn rows(&self, m: usize) -> usize {
         m.next_multiple_of(self.tile.m)
     }
 
-    fn scratch(&self, m: usize, padded: usize) -> Operand {
-        Operand::Scratch(0, (self.rows(m) * (self.halves * padded * 2 + 4)) as u64)
+    /// Columns of prepared rows.
+    pub(super) fn padded(&self, k: usize) -> usize {
+        self.tile.padded(k)
+    }
+
+    /// What prepared rows take, with or without their factors.
+    pub(super) fn prepared_bytes(&self, m: usize, k: usize, scaled: bool) -> u64 {
+        (self.rows(m) * (self.halves * self.padded(k) * 2 + if scaled { 4 } else { 0 })) as u64
+    }
+
+    /// Where a product prepares its rows itself.
+    pub(super) fn scratch(&self, m: usize, k: usize) -> Operand {
+        Operand::Scratch(0, self.prepared_bytes(m, k, true))
     }
 }
 
@@ -212,7 +223,7 @@ pub(super) fn halves(
         .define("LOCAL", ROW_LOCAL)
         .matrix("MATRIX", 1)
         .read(cx.read(0)?)
-        .write(form.scratch(m, padded))
+        .write(form.scratch(m, k))
         .live(live);
     let b = if padded > k { b.define("K_PADDED", padded) } else { b };
     norm(cx, b, folded, o)?.build(cx, [m as u32, 1, 1])

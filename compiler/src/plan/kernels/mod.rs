@@ -10,6 +10,7 @@ mod attention;
 mod call;
 mod decoder;
 mod elementwise;
+mod handed;
 mod indexing;
 mod linear;
 mod matrix;

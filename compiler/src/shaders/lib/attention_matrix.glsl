@@ -1,6 +1,6 @@
 // Softmax attention of 16 * PARTS_M query rows over one head's keys on matrix units, by one workgroup. In and out: as attend of
 // lib/attention.glsl. Only the matrix forms of kernels include this.
-// Define before this: HEAD_DIM, a multiple of eight; KV_BITS; PARTS_M x PARTS_K subgroups of 32: a subgroup takes 16 rows and
+// Define before this: HEAD_DIM, a multiple of eight; KV_BITS; HANDED 1 where y takes clamped halves (lib/handed.glsl); PARTS_M x PARTS_K subgroups of 32: a subgroup takes 16 rows and
 // every PARTS_K-th tile of keys.
 // Promise: sums in a fixed order, f32. Keys and values of a cache are taken as they are, and queries and weights as two halves each,
 // which keep f32's digits; where keys and values are f32 they become halves, and so do queries and weights, and int8 values; at most 48 KiB of shared memory (the plan sees to it); finite as lib/attention.glsl.
@@ -308,7 +308,13 @@ void attend_matrix(Floats q, uint q_at, Uints k, uint k_at, Uints v, uint v_at, 
             uint to = 16u * part_m + r;
             uint column = 16u * d + 4u * (item % 4u);
             if (to < rows && column < HEAD_DIM) {
-                Vec4s(y).v[(y_at + to * y_stride + column) / 4u] = whole > 0.0 ? sum / (LIFT * whole) : vec4(0.0);
+                vec4 mean = whole > 0.0 ? sum / (LIFT * whole) : vec4(0.0);
+                uint four = (y_at + to * y_stride + column) / 4u;
+#if HANDED
+                UVec2s(y).v[four] = uvec2(pack_halves(mean.xy), pack_halves(mean.zw));
+#else
+                Vec4s(y).v[four] = mean;
+#endif
             }
         }
     }

@@ -6,6 +6,7 @@
 // SPLITS workgroups share the steps. Grid: tiles of rows, tiles of columns, SPLITS: rows first, so that weights are read from memory once.
 // Promise: sums in a fixed order, f32; quantised weights are decoded to halves; at most 48 KiB of shared memory (the plan sees to it). k, or K_PADDED where that
 // is defined, is a multiple of TILE_K; the halves have rows up to the next multiple of TILE_M, of that many columns.
+// UNSCALED: rows of halves have no factors (lib/handed.glsl). HANDED_UNITS: units up to which rows of y are filled up with unit_zeros.
 #ifndef MATMUL_MATRIX_GLSL
 #define MATMUL_MATRIX_GLSL
 #include "halves.glsl"
@@ -27,6 +28,9 @@
 uint unit_row(uint unit, uint part);
 Extras unit_begin(uint row, uint unit);
 void unit_end(uint row, uint unit, vec4 sums, Extras extras);
+#ifdef HANDED_UNITS
+void unit_zeros(uint row, uint unit);
+#endif
 
 const uint SUBGROUPS = PARTS_M * PARTS_N * PARTS_K;
 const uint THREADS = 32u * SUBGROUPS;
@@ -195,7 +199,11 @@ void matmul_matrix(Uints x, Weights w, Floats partials, const uint m, const uint
                 row[e] = row1 + item / (4u * ACROSS);
                 unit[e] = unit1 + item % (4u * ACROSS);
                 uint known = min(row[e], live - 1u);
+#ifdef UNSCALED
+                factor[e] = 1.0;
+#else
                 factor[e] = Floats(x).v[factors + known];
+#endif
 #if SPLITS == 1
                 extras[e] = unit_begin(known, min(unit[e], units - 1u));
 #endif
@@ -220,6 +228,11 @@ void matmul_matrix(Uints x, Weights w, Floats partials, const uint m, const uint
                     Vec4s(partials).v[partial_at(split, row[e], unit[e], m, units)] = sum * factor[e];
 #endif
                 }
+#ifdef HANDED_UNITS
+                if (item < 64u * ACROSS && row[e] < live && unit[e] >= units && unit[e] < HANDED_UNITS) {
+                    unit_zeros(row[e], unit[e]);
+                }
+#endif
             }
         }
     }

@@ -1,5 +1,6 @@
 //! The generated code of the models in the tree, planned without weights. Accept changes with `make snap`.
 
+use onnxcast::graph::Activations;
 use onnxcast::job::{Job, Wish};
 use onnxcast::pipeline::{self, Compiled};
 use onnxcast::plan::Precision;
@@ -63,15 +64,15 @@ fn project() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize().unwrap()
 }
 
-fn compile(name: &str) -> Compiled {
-    let wish = Wish { project: project(), name: name.into(), without_weights: true, ..Wish::default() };
+fn compile(name: &str, activations: Option<Activations>) -> Compiled {
+    let wish = Wish { project: project(), name: name.into(), without_weights: true, activations, ..Wish::default() };
     pipeline::compile(&Job::find(&wish).unwrap(), &mut |_| {}).unwrap()
 }
 
 /// Every model, compiled once for all tests.
 fn models() -> impl Iterator<Item = (&'static Known, &'static Compiled)> {
     static COMPILED: LazyLock<Vec<Compiled>> =
-        LazyLock::new(|| MODELS.iter().map(|(name, ..)| compile(name)).collect());
+        LazyLock::new(|| MODELS.iter().map(|(name, ..)| compile(name, None)).collect());
     MODELS.iter().zip(COMPILED.iter())
 }
 
@@ -136,22 +137,32 @@ fn activation_bytes(compiled: &Compiled, bucket: usize) -> u64 {
 fn what_a_run_of_every_bucket_costs_changes_on_purpose_alone() {
     let mut lines = vec![];
     for ((name, ..), compiled) in models() {
-        let program = &compiled.plan.program;
-        for (i, bucket) in program.buckets.iter().enumerate() {
-            let cost = cost::run(program, bucket, Part::Whole);
-            lines.push(format!(
-                "{name} {} of {}: {} dispatches, {} barriers, {} bytes of weights, {} of cache a row, {} of activations",
-                bucket.name,
-                bucket.rows,
-                cost.dispatches,
-                cost.barriers,
-                cost.weight_bytes,
-                cost::cache_row_bytes(program),
-                activation_bytes(compiled, i)
-            ));
-        }
+        lines.extend((0..compiled.plan.program.buckets.len()).map(|i| run_cost(name, compiled, i)));
+    }
+    // What products of many rows take changes those buckets alone.
+    for name in ["qwen", "smolvlm2"] {
+        let compiled = compile(name, Some(Activations::F16));
+        let buckets = compiled.plan.program.buckets.iter().enumerate();
+        let many = buckets.filter(|(_, b)| b.name != "decode");
+        lines.extend(many.map(|(i, _)| run_cost(&format!("{name}, activations in fp16:"), &compiled, i)));
     }
     in_folder("", || insta::assert_snapshot!("counts", lines.join("\n")));
+}
+
+fn run_cost(name: &str, compiled: &Compiled, i: usize) -> String {
+    let program = &compiled.plan.program;
+    let bucket = &program.buckets[i];
+    let cost = cost::run(program, bucket, Part::Whole);
+    format!(
+        "{name} {} of {}: {} dispatches, {} barriers, {} bytes of weights, {} of cache a row, {} of activations",
+        bucket.name,
+        bucket.rows,
+        cost.dispatches,
+        cost.barriers,
+        cost.weight_bytes,
+        cost::cache_row_bytes(program),
+        activation_bytes(compiled, i)
+    )
 }
 
 #[test]
@@ -168,7 +179,7 @@ fn every_model_of_the_tree_has_a_snapshot() {
 
 #[test]
 fn the_fused_graph_of_tiny() {
-    in_folder("tiny", || insta::assert_snapshot!("graph", compile("tiny").graphs));
+    in_folder("tiny", || insta::assert_snapshot!("graph", compile("tiny", None).graphs));
 }
 
 #[test]
@@ -263,7 +274,7 @@ fn a_tied_head_is_one_table_however_the_export_stores_it() {
 
 #[test]
 fn two_compiles_give_the_same_bytes() {
-    let (a, b) = (compile("tiny"), compile("tiny"));
+    let (a, b) = (compile("tiny", None), compile("tiny", None));
     assert_eq!(a.files, b.files);
     assert_eq!(a.plan.program.plan_hash, b.plan.program.plan_hash);
 }
@@ -271,7 +282,7 @@ fn two_compiles_give_the_same_bytes() {
 #[test]
 fn generated_code_names_no_folder_of_this_machine() {
     let place = project().display().to_string();
-    for (path, bytes) in compile("tiny").files {
+    for (path, bytes) in compile("tiny", None).files {
         let text = String::from_utf8_lossy(&bytes);
         assert!(!text.contains(&place), "{}", path.display());
     }

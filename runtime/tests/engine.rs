@@ -2,6 +2,7 @@
 
 mod common;
 
+use bytemuck::Zeroable;
 use common::*;
 use onnxcast_runtime::array::{Array, Data};
 use onnxcast_runtime::device::{Device, Options as DeviceOptions};
@@ -11,6 +12,7 @@ use onnxcast_runtime::layout::memory_plan;
 use onnxcast_runtime::program::*;
 use onnxcast_runtime::recorder::{Part, RecordOptions};
 use onnxcast_runtime::residency::Residency;
+use onnxcast_runtime::step::Step;
 use onnxcast_runtime::weights::{PoolWriter, WeightSource};
 
 fn engine(n: u32, options: Options) -> Engine {
@@ -36,6 +38,16 @@ fn a_rolled_block_runs_once_per_row_of_its_table() {
         let out = engine.run_raw(0, &[("x", &x(n))]).unwrap();
         let want: Vec<f32> = (0..n).map(|i| i as f32 + 0.5 + (i * 6) as f32).collect();
         assert_eq!((out[0].0.as_str(), f32s(&out[0].1)), ("y", &want[..]), "n = {n}");
+    }
+}
+
+#[test]
+fn a_new_engine_stands_at_the_beginning_whatever_its_memory_held() {
+    let elsewhere = Step { pos: 1 << 30, rows: 77, done: 5, ..Step::zeroed() };
+    for _ in 0..20 {
+        let mut engine = engine(3, Options::default());
+        assert_eq!(engine.step().unwrap(), Step::zeroed());
+        engine.set_step(&elsewhere).unwrap();
     }
 }
 

@@ -9,7 +9,8 @@ use crate::transfer::{self, Uploader};
 use crate::weights::WeightSource;
 
 impl Engine {
-    /// Sets states to zero; at first use also guards and, with guards, arenas and ports to NaN.
+    /// Sets states to zero; at first use also what a run goes by (step, token ids, history), and guards and, with guards, arenas and
+    /// ports to NaN.
     pub(super) fn clear(&mut self, first: bool) -> Result<()> {
         let mut tape = Tape::new(&self.device)?;
         tape.barrier(Scope::All, Scope::All);
@@ -21,6 +22,11 @@ impl Engine {
         } else if first {
             for region in self.layout.scratch() {
                 tape.fill(&self.segments[region.segment], region.offset, region.bytes.next_multiple_of(4), 0);
+            }
+        }
+        if first {
+            for buffer in [&self.step, &self.tokens, &self.history] {
+                tape.fill(buffer, 0, buffer.bytes(), 0);
             }
         }
         tape.barrier(Scope::All, Scope::All);

@@ -2,19 +2,18 @@
 //! where every product prepares its own. Without matrix units the forms are emulated.
 
 use crate::decoder::inputs;
-use crate::device::{Bound, HALF, check, check_rows, device, halve_constants, packed, run_on};
+use crate::device::{Bound, HALF, check, check_rows, device, halve_constants, run_on};
 use crate::nodes::{Build, heads};
 use crate::quantised;
 use onnxcast::graph::eval::{Array, Values};
 use onnxcast::graph::quant::{Quant, Zero};
 use onnxcast::graph::{Activations, Graph, Heads, Mask, Node, Norm, Op, Output, Rotary, State, UnaryOp, ValueId};
 use onnxcast::plan::kernels::{self, Form};
-use onnxcast::plan::{self, BucketGraph, Call, Lock, Precision, Request, Select, Shaders, Storage};
+use onnxcast::plan::{Call, Precision, Select, Shaders, Storage};
 use onnxcast::shaders;
-use onnxcast_runtime::engine::{Engine, Options};
+use onnxcast_runtime::engine::Engine;
 use onnxcast_runtime::program::Phase;
 use onnxcast_runtime::spirv::shared_bytes;
-use onnxcast_runtime::weights::WeightSource;
 
 const RMS: Option<Norm> = Some(Norm::Rms { eps: 1e-5 });
 const LAYER: Option<Norm> = Some(Norm::Layer { eps: 1e-5 });
@@ -219,15 +218,8 @@ impl Select for Apart {
 
 /// What runs the matrix forms of a graph, by units or emulated.
 fn engine_of(graph: &Graph, precision: Precision, select: &dyn Select) -> Engine {
-    let bucket = BucketGraph { name: "run".into(), file: "one".into(), rows: 1, decoder: false, graph: graph.clone() };
-    let (lock, buckets, storage) = (Lock::default(), [bucket], precision.into());
-    let request = Request { name: "one", storage, context: None, buckets: &buckets, lock: &lock, select };
-    let plan = plan::assemble(&request).unwrap_or_else(|e| panic!("{e}"));
     let form = if device().limits().matrix { crate::spirv::code } else { crate::spirv::emulated };
-    let code: Vec<_> = plan.program.kernels.iter().map(form).collect();
-    let source = WeightSource::Bytes(plan.pool.iter().map(packed).collect());
-    let options = Options { guard_bytes: 256, ..Options::default() };
-    Engine::new(device(), plan.program, &code, &source, options, &mut |_, _| {}).unwrap_or_else(|e| panic!("{e}"))
+    crate::device::engine_of(graph, precision, select, |_| {}, form)
 }
 
 #[test]

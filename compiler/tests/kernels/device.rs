@@ -6,7 +6,7 @@ use crate::kv;
 use half::f16;
 use onnxcast::graph::eval::{self, Array, Values};
 use onnxcast::graph::{DType, Def, Graph, PICTURES};
-use onnxcast::plan::{self, BucketGraph, Kv, Lock, Request, Shaders, Storage};
+use onnxcast::plan::{self, BucketGraph, Kv, Lock, Request, Select, Shaders, Storage};
 use onnxcast::shaders;
 use onnxcast_runtime::array::{self, Data};
 use onnxcast_runtime::device::{Device, Options as DeviceOptions};
@@ -20,7 +20,7 @@ use std::collections::HashMap;
 use std::sync::OnceLock;
 
 /// What makes a kernel's code.
-type Coder = fn(&Kernel) -> Code;
+pub type Coder = fn(&Kernel) -> Code;
 
 pub type Arrays = HashMap<String, Array>;
 
@@ -41,18 +41,27 @@ pub fn engine_in(graph: &Graph, storage: impl Into<Storage>, general: bool) -> E
 
 /// The same with a program that was changed.
 pub fn engine_with(graph: &Graph, storage: impl Into<Storage>, general: bool, change: impl Fn(&mut Program)) -> Engine {
-    build(graph, storage.into(), general, change, crate::spirv::code)
+    let changes = |program: &mut Program| {
+        for kernel in program.kernels.to_mut().iter_mut().filter(|k| general && has_two_forms(k)) {
+            kernel.defines.to_mut().push(("CPU_FORM".into(), "0".into()));
+        }
+        change(program);
+    };
+    engine_of(graph, storage, &Shaders, changes, crate::spirv::code)
 }
 
-fn build(graph: &Graph, storage: Storage, general: bool, change: impl Fn(&mut Program), code: Coder) -> Engine {
+/// The same with kernels of somebody's choice, in a form of somebody's choice.
+pub fn engine_of(
+    graph: &Graph,
+    storage: impl Into<Storage>,
+    select: &dyn Select,
+    change: impl Fn(&mut Program),
+    code: Coder,
+) -> Engine {
     let bucket = BucketGraph { name: "run".into(), file: "one".into(), rows: 1, decoder: false, graph: graph.clone() };
-    let lock = Lock::default();
-    let buckets = [bucket];
-    let request = Request { name: "one", storage, context: None, buckets: &buckets, lock: &lock, select: &Shaders };
+    let (lock, buckets, storage) = (Lock::default(), [bucket], storage.into());
+    let request = Request { name: "one", storage, context: None, buckets: &buckets, lock: &lock, select };
     let mut plan = plan::assemble(&request).unwrap_or_else(|e| panic!("{e}"));
-    for kernel in plan.program.kernels.to_mut().iter_mut().filter(|k| general && has_two_forms(k)) {
-        kernel.defines.to_mut().push(("CPU_FORM".into(), "0".into()));
-    }
     change(&mut plan.program);
     let code: Vec<Code> = plan.program.kernels.iter().map(code).collect();
     let weights = plan.pool.iter().map(packed).collect();
@@ -249,7 +258,7 @@ pub fn check_rows(
         agrees(&mut engine_in(graph, storage, true), ", general form", bound);
     }
     if emulates(&engine.program().kernels) {
-        let mut emulated = build(graph, storage, false, |_| {}, crate::spirv::emulated);
+        let mut emulated = engine_of(graph, storage, &Shaders, |_| {}, crate::spirv::emulated);
         let decodes = engine.program().kernels.iter().any(decodes);
         agrees(&mut emulated, ", matrix form emulated", if decodes { bound.or(CODES) } else { bound });
     }
@@ -258,9 +267,11 @@ pub fn check_rows(
 /// Whether the device, which has no matrix units, can run a form for them that some kernel has.
 fn emulates(kernels: &[Kernel]) -> bool {
     let limits = device().limits();
+    if limits.matrix || kernels.iter().all(|k| k.matrix.is_empty()) {
+        return false;
+    }
     let words = kernels.iter().map(|k| shaders::compile_emulated(k).unwrap_or_else(|e| panic!("{e}")));
-    let forms: Vec<Vec<u32>> = words.flatten().collect();
-    !limits.matrix && !forms.is_empty() && forms.iter().all(|w| shared_bytes(w) <= limits.shared_bytes.into())
+    words.flatten().all(|w| shared_bytes(&w) <= limits.shared_bytes.into())
 }
 
 /// Matrix units take halves: what a chunk of a prompt multiplies is a decoded weight of 11 bits, or a decoded value of an int8 cache.

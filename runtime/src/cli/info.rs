@@ -86,8 +86,8 @@ impl<'a> Info<'a> {
         line("source", card.source.to_owned());
         line("licence", card.licence.to_owned());
         line("precision", card.precision.to_owned());
-        let Activations { fp16, fp32 } = cost::activations(program);
-        match cost::activations(program).name() {
+        let taken @ Activations { fp16, fp32 } = cost::activations(program);
+        match taken.name() {
             None => {}
             Some("mixed") => line("activations", format!("matrix units take fp16 in {fp16} kernels, fp32 in {fp32}")),
             Some(name) => line("activations", format!("matrix units take {name}")),
